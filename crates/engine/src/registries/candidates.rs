@@ -1,0 +1,235 @@
+//! Names without a registry: aliases, and the registries that are searched in turn.
+//!
+//! The kubelet reads `nginx` as `docker.io/library/nginx`; CRI-O pulls what this module says.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::problem::{ConfError, Problem, refuse};
+use super::{RegistriesConf, ShortNameMode};
+use crate::finding::DocPath;
+use crate::go::quote::quote;
+use crate::reference::{Dialect, Reference, ReferenceError, is_qualified};
+
+/// One image that a name may stand for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Candidate {
+    /// The image, with a tag or a digest.
+    pub reference: Reference,
+    /// Why.
+    pub reason: CandidateReason,
+}
+
+/// Why a name stands for a [`Candidate`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum CandidateReason {
+    /// It has a registry.
+    Qualified,
+    /// An alias says so.
+    Alias {
+        /// The file with the alias.
+        origin: PathBuf,
+    },
+    /// It is one of the registries that are searched.
+    Search {
+        /// The host.
+        registry: String,
+        /// The file with the list.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        origin: Option<PathBuf>,
+    },
+}
+
+/// Why a name stands for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CandidateError {
+    /// No reference at all.
+    #[error("cannot parse input: {}: {source}", quote(input))]
+    Parse {
+        /// What was asked for.
+        input: String,
+        /// What is wrong with it.
+        source: ReferenceError,
+    },
+    /// A reference, but not one that a registry can be asked for.
+    #[error("cannot normalize input: {}: {source}", quote(input))]
+    Normalise {
+        /// What was asked for.
+        input: String,
+        /// What is wrong with it.
+        source: ReferenceError,
+    },
+    /// No file names a registry to search.
+    #[error("short-name {} did not resolve to an alias and no containers-registries.conf(5) was found", quote(.0))]
+    NoSearchRegistries(String),
+    /// A file says that no registry is searched.
+    #[error(
+        "short-name {} did not resolve to an alias and no unqualified-search registries are defined in {}",
+        quote(input), quote(&origin.to_string_lossy())
+    )]
+    EmptySearchRegistries {
+        /// What was asked for.
+        input: String,
+        /// The file with the empty list.
+        origin: PathBuf,
+    },
+    /// The name does not fit under a search registry.
+    #[error(
+        "creating reference with unqualified-search registry {}: {source}",
+        quote(registry)
+    )]
+    Search {
+        /// The host.
+        registry: String,
+        /// What is wrong with the name there.
+        source: ReferenceError,
+    },
+    /// More than one candidate where one is demanded.
+    #[error("short name mode is enforcing, but image name {0} returns ambiguous list")]
+    Ambiguous(String),
+}
+
+impl RegistriesConf {
+    /// What the runtime pulls for `input`, in the order in which it tries.
+    ///
+    /// # Errors
+    /// If the name stands for nothing, or for several things in enforcing mode.
+    pub fn candidates(&self, input: &str) -> Result<Vec<Candidate>, CandidateError> {
+        let written =
+            Reference::parse_exact(Dialect::Runtime, input).map_err(|source| CandidateError::Parse {
+                input: input.to_owned(),
+                source,
+            })?;
+        if is_qualified(written.domain()) {
+            let reference =
+                Reference::parse(Dialect::Runtime, input).map_err(|source| CandidateError::Normalise {
+                    input: input.to_owned(),
+                    source,
+                })?;
+            return Ok(vec![Candidate {
+                reference: reference.or_latest(),
+                reason: CandidateReason::Qualified,
+            }]);
+        }
+        if let Some(alias) = self.aliases().get(written.name())
+            && let Some(target) = &alias.target
+        {
+            let reference = target.with_version_of(&written).or_latest();
+            return Ok(vec![Candidate {
+                reference,
+                reason: CandidateReason::Alias {
+                    origin: alias.origin.clone(),
+                },
+            }]);
+        }
+        let searched = self.searched(input)?;
+        if searched.len() > 1 && self.short_name_mode() == ShortNameMode::Enforcing {
+            return Err(CandidateError::Ambiguous(input.to_owned()));
+        }
+        Ok(searched)
+    }
+
+    fn searched(&self, input: &str) -> Result<Vec<Candidate>, CandidateError> {
+        let hosts = self.unqualified_search_registries().unwrap_or_default();
+        let origin = self.search_origin().map(PathBuf::from);
+        match (hosts, &origin) {
+            ([], None) => return Err(CandidateError::NoSearchRegistries(input.to_owned())),
+            ([], Some(origin)) => {
+                return Err(CandidateError::EmptySearchRegistries {
+                    input: input.to_owned(),
+                    origin: origin.clone(),
+                });
+            }
+            _ => {}
+        }
+        hosts
+            .iter()
+            .map(|registry| {
+                let reference =
+                    Reference::parse(Dialect::Runtime, &format!("{registry}/{input}")).map_err(|source| {
+                        CandidateError::Search {
+                            registry: registry.clone(),
+                            source,
+                        }
+                    })?;
+                let reason = CandidateReason::Search {
+                    registry: registry.clone(),
+                    origin: origin.clone(),
+                };
+                Ok(Candidate {
+                    reference: reference.or_latest(),
+                    reason,
+                })
+            })
+            .collect()
+    }
+}
+
+/// Checks the `[aliases]` table of one file; all that is wrong is reported at once.
+pub(super) fn check_aliases(
+    raw: BTreeMap<String, String>,
+) -> Result<BTreeMap<String, Option<Reference>>, ConfError> {
+    let mut problems = Vec::new();
+    let mut first_bad = None;
+    let mut aliases = BTreeMap::new();
+    for (name, value) in raw {
+        let target = match value.as_str() {
+            "" => Ok(None),
+            value => parse_alias(value).map(Some),
+        };
+        let before = problems.len();
+        problems.extend(check_short_name(&name).err());
+        match target {
+            Ok(target) => {
+                aliases.insert(name.clone(), target);
+            }
+            Err(problem) => problems.push(problem),
+        }
+        if problems.len() > before {
+            first_bad.get_or_insert(name);
+        }
+    }
+    match first_bad {
+        None => Ok(aliases),
+        Some(name) => Err(refuse(
+            DocPath::root().key("aliases").key(name),
+            Problem::Aliases(problems),
+        )),
+    }
+}
+
+fn check_short_name(name: &str) -> Result<(), String> {
+    let reference = Reference::parse_exact(Dialect::Runtime, name)
+        .map_err(|error| format!("cannot parse short name: {}: {error}", quote(name)))?;
+    let excess = if reference.digest().is_some() {
+        "digest"
+    } else if reference.tag().is_some() {
+        "tag"
+    } else if is_qualified(reference.domain()) {
+        "registry"
+    } else {
+        return Ok(());
+    };
+    Err(format!(
+        "invalid short name {}: must not contain {excess}",
+        quote(name)
+    ))
+}
+
+fn parse_alias(value: &str) -> Result<Reference, String> {
+    let written = Reference::parse_exact(Dialect::Runtime, value)
+        .map_err(|error| format!("parsing alias {}: {error}", quote(value)))?;
+    let fault = if written.digest().is_some() {
+        "must not contain digest"
+    } else if written.tag().is_some() {
+        "must not contain tag"
+    } else if !is_qualified(written.domain()) {
+        "must contain registry and repository"
+    } else {
+        return Reference::parse(Dialect::Runtime, value).map_err(|error| error.to_string());
+    };
+    Err(format!("invalid alias {}: {fault}", quote(value)))
+}

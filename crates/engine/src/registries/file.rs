@@ -1,0 +1,313 @@
+//! One `registries.conf` or drop-in, checked on its own: every rule of the loader, in its order and words.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::decode::{RawEndpoint, RawRegistry, Version1, decode};
+use super::problem::{ConfError, Problem, refuse};
+use super::{Endpoint, Mirror, PullFromMirror, Registry, ShortNameMode, candidates, lint, render};
+use crate::finding::{DocPath, Finding};
+use crate::go::quote::quote;
+use crate::reference::{Dialect, Reference, is_domain};
+
+/// A file that the loader accepts.
+#[derive(Debug, Clone, Default)]
+pub struct ConfFile {
+    pub(super) registries: Vec<Registry>,
+    /// For each of `registries`, which `[[registry]]` of the file it was.
+    positions: Vec<usize>,
+    pub(super) search: Option<Vec<String>>,
+    pub(super) credential_helpers: Option<Vec<String>>,
+    pub(super) short_name_mode: Option<ShortNameMode>,
+    pub(super) additional_layer_store_auth_helper: String,
+    /// An alias without target takes back one of an earlier file.
+    pub(super) aliases: BTreeMap<String, Option<Reference>>,
+    /// What was passed over while reading.
+    passed_over: Vec<Finding>,
+}
+
+impl ConfFile {
+    /// Reads and checks the text of one file.
+    ///
+    /// # Errors
+    /// The first thing for which the loader refuses the file.
+    pub fn parse(text: &str) -> Result<Self, ConfError> {
+        let mut findings = Vec::new();
+        let raw = decode(text, &mut findings)?;
+        if let Some(converted) = convert_version1(&raw.version1) {
+            return Err(refuse(
+                DocPath::root().key("registries"),
+                Problem::Version1 { converted },
+            ));
+        }
+        let registries = check_registries(raw.registries)?;
+        check_conflicts(&registries)?;
+        let search = raw.search.map(check_search).transpose()?;
+        let registries = first_of_each_prefix(registries, &mut findings);
+        let short_name_mode = check_short_name_mode(&raw.short_name_mode)?;
+        if let Some((index, registry)) = first_bad_wildcard(&registries) {
+            return Err(refuse(
+                registry_at(index).key("prefix"),
+                Problem::Wildcard(registry.prefix.clone()),
+            ));
+        }
+        let (positions, registries) = registries.into_iter().unzip();
+        Ok(Self {
+            registries,
+            positions,
+            search,
+            credential_helpers: raw.credential_helpers,
+            short_name_mode,
+            additional_layer_store_auth_helper: raw.additional_layer_store_auth_helper,
+            aliases: candidates::check_aliases(raw.aliases)?,
+            passed_over: findings,
+        })
+    }
+
+    /// What the loader accepts in silence and a person should know: keys and entries that it passes over,
+    /// entries that can never do what they say.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = self.passed_over.clone();
+        for (position, registry) in self.positions.iter().zip(&self.registries) {
+            lint::registry(&registry_at(*position), registry, &mut findings);
+        }
+        findings
+    }
+}
+
+fn registry_at(index: usize) -> DocPath {
+    DocPath::root().key("registry").index(index)
+}
+
+/// Strips trailing slashes. Nothing else is checked by the loader: no case, no white space, no grammar.
+fn normalise(text: &str, at: impl FnOnce() -> DocPath) -> Result<String, ConfError> {
+    let trimmed = text.trim_end_matches('/');
+    if trimmed.starts_with("http://") || trimmed.starts_with("https://") {
+        return Err(refuse(at(), Problem::Scheme(text.to_owned())));
+    }
+    Ok(trimmed.to_owned())
+}
+
+fn check_registries(raw: Vec<RawRegistry>) -> Result<Vec<Registry>, ConfError> {
+    raw.into_iter()
+        .enumerate()
+        .map(|(index, raw)| check_registry(raw, index))
+        .collect()
+}
+
+fn check_registry(raw: RawRegistry, index: usize) -> Result<Registry, ConfError> {
+    let at = |key: &str| registry_at(index).key(key);
+    let location = normalise(&raw.endpoint.location, || at("location"))?;
+    let prefix = if raw.prefix.is_empty() {
+        if location.is_empty() {
+            return Err(refuse(registry_at(index), Problem::NeitherLocationNorPrefix));
+        }
+        location.clone()
+    } else {
+        let prefix = normalise(&raw.prefix, || at("prefix"))?;
+        if location.is_empty() && !prefix.starts_with("*.") {
+            return Err(refuse(registry_at(index), Problem::NoLocation));
+        }
+        prefix
+    };
+    if !raw.endpoint.pull_from_mirror.is_empty() {
+        return Err(refuse(
+            at("pull-from-mirror"),
+            Problem::PullFromMirrorOnRegistry(prefix),
+        ));
+    }
+    let digest_only_for = raw.mirror_by_digest_only.then_some(prefix.as_str());
+    let mirrors = raw
+        .mirrors
+        .into_iter()
+        .enumerate()
+        .map(|(mirror, raw)| check_mirror(raw, digest_only_for, || at("mirror").index(mirror)))
+        .collect::<Result<_, _>>()?;
+    Ok(Registry {
+        endpoint: Endpoint {
+            location,
+            insecure: raw.endpoint.insecure,
+            namespace_proxy: raw.endpoint.namespace_proxy,
+        },
+        prefix,
+        blocked: raw.blocked,
+        mirror_by_digest_only: raw.mirror_by_digest_only,
+        mirrors,
+    })
+}
+
+fn check_mirror(
+    raw: RawEndpoint,
+    digest_only_for: Option<&str>,
+    at: impl Fn() -> DocPath,
+) -> Result<Mirror, ConfError> {
+    let location = normalise(&raw.location, || at().key("location"))?;
+    if location.is_empty() {
+        return Err(refuse(at(), Problem::NoMirrorLocation));
+    }
+    let value = raw.pull_from_mirror;
+    let pull_from_mirror = match (value.as_str(), digest_only_for) {
+        ("", _) => None,
+        (_, Some(prefix)) => {
+            let problem = Problem::MirrorUseTwice {
+                prefix: prefix.to_owned(),
+                mirror: location,
+            };
+            return Err(refuse(at().key("pull-from-mirror"), problem));
+        }
+        (text, None) => match PullFromMirror::parse(text) {
+            Some(known) => Some(known),
+            None => {
+                let problem = Problem::PullFromMirrorValue {
+                    value,
+                    mirror: location,
+                };
+                return Err(refuse(at().key("pull-from-mirror"), problem));
+            }
+        },
+    };
+    let endpoint = Endpoint {
+        location,
+        insecure: raw.insecure,
+        namespace_proxy: raw.namespace_proxy,
+    };
+    Ok(Mirror {
+        endpoint,
+        pull_from_mirror,
+    })
+}
+
+/// Entries of one location must agree. One pass: each is compared with the first of its location, which finds
+/// the same first conflict as comparing all pairs, at the first entry of the location that has one.
+fn check_conflicts(registries: &[Registry]) -> Result<(), ConfError> {
+    let place = |registry: &Registry| {
+        if registry.endpoint.location.is_empty() {
+            registry.prefix.clone()
+        } else {
+            registry.endpoint.location.clone()
+        }
+    };
+    struct Seen {
+        first: usize,
+        conflict: Option<&'static str>,
+    }
+    let mut seen: HashMap<String, Seen> = HashMap::new();
+    for (index, registry) in registries.iter().enumerate() {
+        let entry = seen.entry(place(registry)).or_insert(Seen {
+            first: index,
+            conflict: None,
+        });
+        let first = &registries[entry.first];
+        if entry.conflict.is_none() {
+            // The loader asks for `insecure` before `blocked` at each pair.
+            if first.endpoint.insecure != registry.endpoint.insecure {
+                entry.conflict = Some("insecure");
+            } else if first.blocked != registry.blocked {
+                entry.conflict = Some("blocked");
+            }
+        }
+    }
+    let earliest = seen
+        .values()
+        .filter_map(|seen| Some((seen.first, seen.conflict?)))
+        .min();
+    match earliest {
+        None => Ok(()),
+        Some((first, setting)) => {
+            let location = registries[first].endpoint.location.clone();
+            Err(refuse(
+                registry_at(first).key(setting),
+                Problem::Conflict { location, setting },
+            ))
+        }
+    }
+}
+
+fn check_search(hosts: Vec<String>) -> Result<Vec<String>, ConfError> {
+    let at = |index| DocPath::root().key("unqualified-search-registries").index(index);
+    hosts
+        .into_iter()
+        .enumerate()
+        .map(|(index, host)| {
+            let host = normalise(&host, || at(index))?;
+            if is_domain(Dialect::Runtime, &host) {
+                Ok(host)
+            } else {
+                Err(refuse(at(index), Problem::SearchRegistry(host)))
+            }
+        })
+        .collect()
+}
+
+/// The first entry of each prefix in file order, then sorted; each with its place in the file.
+fn first_of_each_prefix(registries: Vec<Registry>, findings: &mut Vec<Finding>) -> Vec<(usize, Registry)> {
+    let mut seen = HashSet::with_capacity(registries.len());
+    let mut kept: Vec<(usize, Registry)> = Vec::with_capacity(registries.len());
+    for (index, registry) in registries.into_iter().enumerate() {
+        if seen.insert(registry.prefix.clone()) {
+            kept.push((index, registry));
+        } else {
+            findings.push(
+                Finding::warning(
+                    "registries/duplicate-prefix",
+                    registry_at(index),
+                    format!("a second entry for {} is ignored", quote(&registry.prefix)),
+                )
+                .with_help("put all its mirrors into the first entry"),
+            );
+        }
+    }
+    kept.sort_unstable_by(|(_, a), (_, b)| a.prefix.cmp(&b.prefix));
+    kept
+}
+
+fn check_short_name_mode(text: &str) -> Result<Option<ShortNameMode>, ConfError> {
+    match (text, ShortNameMode::parse(text)) {
+        ("", _) => Ok(None),
+        (_, Some(mode)) => Ok(Some(mode)),
+        (_, None) => Err(refuse(
+            DocPath::root().key("short-name-mode"),
+            Problem::ShortNameMode(text.to_owned()),
+        )),
+    }
+}
+
+fn first_bad_wildcard(registries: &[(usize, Registry)]) -> Option<(usize, &Registry)> {
+    registries
+        .iter()
+        .find(|(_, registry)| registry.prefix.starts_with("*.") && registry.prefix.contains(['/', '@', ':']))
+        .map(|(index, registry)| (*index, registry))
+}
+
+/// The same settings in today's format, if the file has any of the old lists.
+fn convert_version1(old: &Version1) -> Option<String> {
+    if old.search.is_none() && old.insecure.is_none() && old.block.is_none() {
+        return None;
+    }
+    let mut registries: Vec<Registry> = Vec::new();
+    let mut set = |locations: &Option<Vec<String>>, flag: fn(&mut Registry)| {
+        for location in locations.iter().flatten() {
+            let location = location.trim_end_matches('/');
+            let known = registries
+                .iter()
+                .position(|registry| registry.endpoint.location == location);
+            let index = known.unwrap_or_else(|| {
+                registries.push(Registry {
+                    prefix: String::new(),
+                    endpoint: Endpoint {
+                        location: location.to_owned(),
+                        ..Endpoint::default()
+                    },
+                    blocked: false,
+                    mirror_by_digest_only: false,
+                    mirrors: Vec::new(),
+                });
+                registries.len() - 1
+            });
+            flag(&mut registries[index]);
+        }
+    };
+    set(&old.block, |registry| registry.blocked = true);
+    set(&old.insecure, |registry| registry.endpoint.insecure = true);
+    Some(render::render(&registries, old.search.as_deref()))
+}

@@ -1,0 +1,100 @@
+//! What the loader accepts and a person did not mean: entries that never match, rewrites that always fail.
+
+use super::index::wildcard_suffix;
+use super::{Endpoint, Registry};
+use crate::finding::{DocPath, Finding};
+use crate::go::quote::quote;
+use crate::reference::Reference;
+
+/// Looks at one entry, which stands at this place.
+pub(super) fn registry(at: &DocPath, registry: &Registry, findings: &mut Vec<Finding>) {
+    findings.extend(never_matches(&registry.prefix, || at.key("prefix")));
+    findings.extend(blocked_elsewhere(registry, || at.key("blocked")));
+    let mirrors = registry.mirrors.iter().enumerate();
+    for (mirror, entry) in mirrors {
+        findings.extend(never_rewrites(&entry.endpoint, || {
+            at.key("mirror").index(mirror).key("location")
+        }));
+    }
+    findings.extend(never_rewrites(&registry.endpoint, || at.key("location")));
+}
+
+fn never_matches(prefix: &str, at: impl Fn() -> DocPath) -> Option<Finding> {
+    let warn = |message: &str, help: &str| {
+        Some(
+            Finding::warning(
+                "registries/never-matches",
+                at(),
+                format!("{} {message}", quote(prefix)),
+            )
+            .with_help(help),
+        )
+    };
+    if prefix.is_empty() {
+        return warn("matches nothing", "name a registry");
+    }
+    if wildcard_suffix(prefix)
+        .map_or(prefix, |suffix| suffix)
+        .contains('*')
+    {
+        return warn(
+            "matches nothing",
+            "the only wildcard is \"*.\" at the beginning, for subdomains",
+        );
+    }
+    if prefix.contains("://") {
+        return warn("matches nothing", "leave out the scheme");
+    }
+    let path = prefix.find('/').map_or("", |slash| &prefix[slash..]);
+    if prefix.contains('@') || path.contains(':') {
+        return warn(
+            "matches no pull: names are looked up without tag and digest",
+            "end the prefix with the repository",
+        );
+    }
+    if prefix.contains(|c: char| c.is_whitespace()) {
+        return warn("matches nothing", "remove the white space");
+    }
+    None
+}
+
+/// `blocked` is asked of the entry that governs the rewritten name, so it does nothing on an entry that sends
+/// its names elsewhere.
+fn blocked_elsewhere(registry: &Registry, at: impl Fn() -> DocPath) -> Option<Finding> {
+    let location = &registry.endpoint.location;
+    let moves = !location.is_empty() && *location != registry.prefix;
+    (registry.blocked && moves).then(|| {
+        Finding::warning(
+            "registries/blocked-elsewhere",
+            at(),
+            format!(
+                "this does not block pulls of {}, which go to {}",
+                quote(&registry.prefix),
+                quote(location)
+            ),
+        )
+        .with_help(format!(
+            "add an entry with location = {} and blocked = true",
+            quote(location)
+        ))
+    })
+}
+
+/// A location to which no name can be appended fails every pull of its entry.
+fn never_rewrites(endpoint: &Endpoint, at: impl Fn() -> DocPath) -> Option<Finding> {
+    if endpoint.location.is_empty() {
+        return None;
+    }
+    let error = Reference::parse_canonical(&format!("{}/repository/image", endpoint.location)).err()?;
+    Some(
+        Finding::warning(
+            "registries/unusable-location",
+            at(),
+            format!(
+                "every pull of this entry fails: {} cannot be the start of an image name: {error}",
+                quote(&endpoint.location)
+            ),
+        )
+        .with_help("use host[:port] with a dot or a port in it, or localhost, and a path in lower case"),
+    )
+}

@@ -1,0 +1,143 @@
+//! Which files make up a node's configuration, and in what order; reading them is the caller's.
+//!
+//! The rules are those of containers/image from v5.40 on: first main file found, drop-ins of all folders
+//! merged by file name with the more specific folder winning, environment variables that replace or add.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// What the loader takes from its caller and from the process.
+#[derive(Debug, Clone, Default)]
+pub struct LoaderEnv {
+    /// A main file named by the caller (`--registries-conf`). Must exist.
+    pub conf: Option<PathBuf>,
+    /// A drop-in folder named by the caller. Replaces all others.
+    pub conf_dir: Option<PathBuf>,
+    /// `CONTAINERS_REGISTRIES_CONF`: a main file that must exist; switches drop-in folders off.
+    pub env_conf: Option<PathBuf>,
+    /// `CONTAINERS_REGISTRIES_CONF_OVERRIDE`: one more file at the end, which must exist.
+    pub env_override: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME`, which counts even when it is empty.
+    pub xdg_config_home: Option<PathBuf>,
+    /// The user's home, if there is one.
+    pub home: Option<PathBuf>,
+    /// The user's number (`_CONTAINERS_ROOTLESS_UID` or that of the process).
+    pub uid: u32,
+}
+
+/// Where to look, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchPath {
+    /// The main file.
+    pub main: MainFile,
+    /// The drop-in folders, most specific first.
+    pub drop_in_dirs: Vec<PathBuf>,
+    /// A file to read last, which must exist.
+    pub extra: Option<PathBuf>,
+}
+
+/// Where the main file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MainFile {
+    /// It must be this one, and must exist.
+    Named(PathBuf),
+    /// The first of these that exists, if any.
+    FirstOf(Vec<PathBuf>),
+}
+
+const NAME: &str = "registries.conf";
+const SYSTEM: [&str; 2] = ["/etc/containers", "/usr/share/containers"];
+
+impl LoaderEnv {
+    /// The environment of a system service: the given variables, uid 0.
+    #[must_use]
+    pub fn from_vars(var: impl Fn(&str) -> Option<OsString>, uid: u32) -> Self {
+        let path = |name: &str| var(name).map(PathBuf::from);
+        let non_empty = |name: &str| path(name).filter(|path| !path.as_os_str().is_empty());
+        let rootless_uid = var("_CONTAINERS_ROOTLESS_UID").and_then(|uid| uid.to_str()?.parse().ok());
+        Self {
+            conf: None,
+            conf_dir: None,
+            env_conf: non_empty("CONTAINERS_REGISTRIES_CONF"),
+            env_override: non_empty("CONTAINERS_REGISTRIES_CONF_OVERRIDE"),
+            xdg_config_home: path("XDG_CONFIG_HOME"),
+            home: non_empty("HOME"),
+            uid: rootless_uid.unwrap_or(uid),
+        }
+    }
+
+    /// Where this loader looks.
+    #[must_use]
+    pub fn search_path(&self) -> SearchPath {
+        let user = match (&self.xdg_config_home, &self.home) {
+            (Some(config), _) => Some(config.join("containers")),
+            (None, Some(home)) => Some(home.join(".config/containers")),
+            (None, None) => None,
+        };
+        let main = match (&self.conf, &self.env_conf) {
+            (Some(named), _) | (None, Some(named)) => MainFile::Named(named.clone()),
+            (None, None) => {
+                let system = SYSTEM.map(PathBuf::from);
+                MainFile::FirstOf(user.iter().chain(&system).map(|dir| dir.join(NAME)).collect())
+            }
+        };
+        let only_env = self.conf.is_none() && self.env_conf.is_some();
+        let drop_in_dirs = match &self.conf_dir {
+            _ if only_env => Vec::new(),
+            Some(dir) => vec![dir.clone()],
+            None => {
+                let user = user.iter().map(|dir| dir.join("registries.conf.d"));
+                user.chain(
+                    SYSTEM
+                        .iter()
+                        .flat_map(|dir| self.system_drop_in_dirs(Path::new(dir))),
+                )
+                .collect()
+            }
+        };
+        let extra = if self.conf_dir.is_none() {
+            self.env_override.clone()
+        } else {
+            None
+        };
+        SearchPath {
+            main,
+            drop_in_dirs,
+            extra,
+        }
+    }
+
+    fn system_drop_in_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        let mut dirs = if self.uid == 0 {
+            vec![dir.join("registries.rootful.conf.d")]
+        } else {
+            let rootless = dir.join("registries.rootless.conf.d");
+            vec![rootless.join(self.uid.to_string()), rootless]
+        };
+        dirs.push(dir.join("registries.conf.d"));
+        dirs
+    }
+}
+
+impl SearchPath {
+    /// The drop-ins to read, in order, given what each folder holds (folders in the order of
+    /// [`Self::drop_in_dirs`], names of everything in them that is no folder).
+    #[must_use]
+    pub fn drop_ins<'a>(listings: impl IntoIterator<Item = (&'a Path, Vec<OsString>)>) -> Vec<PathBuf> {
+        let mut by_name: BTreeMap<OsString, PathBuf> = BTreeMap::new();
+        for (dir, names) in listings {
+            for name in names {
+                if is_drop_in(&name) {
+                    // The first folder that has a name wins it: an empty file of the user hides the vendor's.
+                    by_name.entry(name.clone()).or_insert_with(|| dir.join(name));
+                }
+            }
+        }
+        by_name.into_values().collect()
+    }
+}
+
+fn is_drop_in(name: &OsStr) -> bool {
+    name.as_encoded_bytes().ends_with(b".conf")
+}

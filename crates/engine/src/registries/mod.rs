@@ -1,0 +1,101 @@
+//! `registries.conf`: where an image is pulled from.
+//!
+//! Follows the loader of containers/image from v5.40 on, quirks included, because CRI-O does the pull with
+//! it. Texts go in file by file ([`ConfFile::parse`]), are merged ([`RegistriesConf::merge`]) and then answer
+//! which entry governs a name ([`RegistriesConf::find`]) and what is asked in which order
+//! ([`RegistriesConf::pull_sources`]).
+
+mod candidates;
+mod decode;
+mod file;
+mod index;
+mod lint;
+mod locations;
+mod merge;
+mod problem;
+mod render;
+mod sources;
+
+use serde::Serialize;
+
+pub use candidates::{Candidate, CandidateError, CandidateReason};
+pub use file::ConfFile;
+pub use locations::{LoaderEnv, MainFile, SearchPath};
+pub use merge::{Alias, RegistriesConf, ShortNameMode};
+pub use problem::{ConfError, Problem};
+pub use sources::{MirrorUse, PullSource, RewriteError, Role};
+
+/// One `[[registry]]` table after loading: prefix filled in, trailing slashes gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Registry {
+    /// What names are matched by: `host[:port][/path]`, or `*.host` for any subdomain.
+    pub prefix: String,
+    /// Where they are pulled from instead of `prefix`. Empty only with a `*.` prefix, and then: from the name itself.
+    #[serde(flatten)]
+    pub endpoint: Endpoint,
+    /// Whether the location may not be asked. Mirrors still may.
+    pub blocked: bool,
+    /// Whether mirrors serve only pulls by digest.
+    pub mirror_by_digest_only: bool,
+    /// The mirrors, asked in this order before the location.
+    pub mirrors: Vec<Mirror>,
+}
+
+/// A place that can be asked for images.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Endpoint {
+    /// `host[:port][/path]`.
+    pub location: String,
+    /// Whether plain HTTP and unverified certificates are accepted.
+    pub insecure: bool,
+    /// The upstream that a proxying registry is told to ask, as the `ns` query parameter. Empty if none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace_proxy: String,
+}
+
+/// One `[[registry.mirror]]` table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mirror {
+    /// Where the mirror is.
+    #[serde(flatten)]
+    pub endpoint: Endpoint,
+    /// Which pulls it serves, if the file says so; all of them if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pull_from_mirror: Option<PullFromMirror>,
+}
+
+/// The values of `pull-from-mirror`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PullFromMirror {
+    /// Every pull.
+    All,
+    /// Only pulls by digest.
+    DigestOnly,
+    /// Only pulls by tag.
+    TagOnly,
+}
+
+impl PullFromMirror {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "all" => Some(Self::All),
+            "digest-only" => Some(Self::DigestOnly),
+            "tag-only" => Some(Self::TagOnly),
+            _ => None,
+        }
+    }
+
+    /// The value as it stands in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::DigestOnly => "digest-only",
+            Self::TagOnly => "tag-only",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! `registries.conf` as the Go encoder writes it, which is the shape that nodes have today.
+
+use std::fmt::Write;
+
+use super::{Endpoint, RegistriesConf, Registry};
+
+/// Renders entries and search registries; fields at their default are left out as the Go encoder does.
+pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> String {
+    let mut out = String::new();
+    if let Some(hosts) = search {
+        line(&mut out, "", "unqualified-search-registries", &string_list(hosts));
+    }
+    tables(&mut out, registries);
+    out
+}
+
+impl RegistriesConf {
+    /// The merged configuration as the text of one file that loads to the same.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        if let Some(hosts) = self.unqualified_search_registries() {
+            line(&mut out, "", "unqualified-search-registries", &string_list(hosts));
+        }
+        line(
+            &mut out,
+            "",
+            "credential-helpers",
+            &string_list(self.credential_helpers()),
+        );
+        let mode = match self.short_name_mode() {
+            super::ShortNameMode::Enforcing => "enforcing",
+            super::ShortNameMode::Permissive => "permissive",
+            super::ShortNameMode::Disabled => "disabled",
+        };
+        line(&mut out, "", "short-name-mode", &string(mode));
+        line(
+            &mut out,
+            "",
+            "additional-layer-store-auth-helper",
+            &string(self.additional_layer_store_auth_helper()),
+        );
+        tables(&mut out, self.registries());
+        if !self.aliases().is_empty() {
+            out.push_str("\n[aliases]\n");
+            for (name, alias) in self.aliases() {
+                let target = alias.target.as_ref().map(ToString::to_string).unwrap_or_default();
+                line(&mut out, "  ", &string(name), &string(&target));
+            }
+        }
+        out
+    }
+}
+
+fn tables(out: &mut String, registries: &[Registry]) {
+    for registry in registries {
+        out.push_str("\n[[registry]]\n");
+        line(out, "  ", "prefix", &string(&registry.prefix));
+        endpoint(out, "  ", &registry.endpoint);
+        if registry.blocked {
+            line(out, "  ", "blocked", "true");
+        }
+        if registry.mirror_by_digest_only {
+            line(out, "  ", "mirror-by-digest-only", "true");
+        }
+        for mirror in &registry.mirrors {
+            out.push_str("\n  [[registry.mirror]]\n");
+            endpoint(out, "    ", &mirror.endpoint);
+            if let Some(value) = mirror.pull_from_mirror {
+                line(out, "    ", "pull-from-mirror", &string(value.as_str()));
+            }
+        }
+    }
+}
+
+fn endpoint(out: &mut String, indent: &str, endpoint: &Endpoint) {
+    if !endpoint.location.is_empty() {
+        line(out, indent, "location", &string(&endpoint.location));
+    }
+    if endpoint.insecure {
+        line(out, indent, "insecure", "true");
+    }
+    if !endpoint.namespace_proxy.is_empty() {
+        line(out, indent, "namespace-proxy", &string(&endpoint.namespace_proxy));
+    }
+}
+
+fn line(out: &mut String, indent: &str, key: &str, value: &str) {
+    // Writing into a String cannot fail.
+    let _ = writeln!(out, "{indent}{key} = {value}");
+}
+
+fn string_list(items: &[String]) -> String {
+    let items: Vec<_> = items.iter().map(|item| string(item)).collect();
+    format!("[{}]", items.join(", "))
+}
+
+/// A basic TOML string.
+fn string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,3 @@
+//! `cargo xtask`: the developer commands.
+
+fn main() {}
