@@ -10,7 +10,9 @@
 //!               kubelet (when) ──────┘
 //! ```
 
+pub mod credentials;
 pub mod finding;
 pub mod go;
+pub mod kubelet;
 pub mod reference;
 pub mod registries;

@@ -1,3 +1,11 @@
-//! Small pieces of Go's standard library whose exact behaviour our peers show to users.
+//! Small pieces of Go's standard library whose exact behaviour our peers show to users: quoting, URL
+//! parsing, globs, durations, base64, JSON.
 
+pub mod base64;
+pub mod duration;
+pub mod glob;
+pub mod json;
+pub mod marshal;
+pub mod netip;
 pub mod quote;
+pub mod url;

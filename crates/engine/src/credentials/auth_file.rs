@@ -1,0 +1,90 @@
+//! The auth file for one pull: its content is such that the runtime's lookup finds, for every source, exactly
+//! what was chosen.
+//!
+//! Why that holds: every source with a credential of the namespace has an entry under its own full name, the
+//! first key that the lookup tries. No other source sees that entry, since a source below it is in the same
+//! scope and has its own. What the global file answers by a key above the source stays as it is. What it
+//! answers by host (`https://index.docker.io/v1/`, where Go takes any of several) gets an entry under the
+//! source's name as well, so nothing written here can change it.
+
+use std::collections::BTreeMap;
+
+use super::document::{Document, Format};
+use super::entry::Entry;
+use super::lookup::{Hit, host_of};
+use super::select::{Absence, Choice, Chosen, Selection};
+use super::sensitive::Sensitive;
+
+/// What to write, and what could not be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthFileContent {
+    /// The file's bytes.
+    pub bytes: Sensitive<Vec<u8>>,
+    /// The credential helpers that had to go, by host.
+    pub helpers_left_out: Vec<HelperLeftOut>,
+}
+
+/// A credential helper of the global file that the written file does not name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HelperLeftOut {
+    /// The host it answers for.
+    pub host: String,
+    /// The helper.
+    pub name: String,
+    /// The sources that relied on it, and now have no credential.
+    pub sources: Vec<String>,
+}
+
+impl Selection<'_> {
+    /// The auth file for the sources; none when no credential of the namespace was chosen, since the runtime
+    /// then finds what was chosen in the global file itself.
+    #[must_use]
+    pub fn auth_file(&self) -> Option<AuthFileContent> {
+        if self.chosen().iter().all(|chosen| chosen.candidate.is_none()) {
+            return None;
+        }
+        let global = self.global.map(|file| file.document().clone());
+        let mut document = global.unwrap_or_else(|| Document::empty(Format::Auths));
+        let helpers_left_out = self.leave_out_helpers(&mut document);
+        for chosen in self.chosen() {
+            if let Some(entry) = self.entry_of(chosen) {
+                document.insert(chosen.source, entry);
+            }
+        }
+        Some(AuthFileContent { bytes: document.render(), helpers_left_out })
+    }
+
+    /// The entry that a source needs under its own name, if it needs one.
+    fn entry_of(&self, chosen: &Chosen) -> Option<Entry> {
+        if let Some(candidate) = chosen.candidate {
+            return Some(Entry::holding(&candidate.entry.credential));
+        }
+        // Without its helper the host's leftover entries would come to life, which the node's owner never
+        // meant to be used.
+        if let Choice::None(Absence::HelperLeftOut { .. }) = chosen.choice {
+            return Some(Entry::nothing());
+        }
+        match self.global?.find(chosen.source) {
+            Ok(Hit::Entry { entry, by_host: true, .. }) => Some(entry.clone()),
+            _ => None,
+        }
+    }
+
+    /// Removes the helper of each host that has an entry of the namespace, because the runtime would ask it
+    /// first.
+    fn leave_out_helpers(&self, document: &mut Document) -> Vec<HelperLeftOut> {
+        let mut left_out: BTreeMap<&str, HelperLeftOut> = BTreeMap::new();
+        for chosen in self.chosen().iter().filter(|chosen| chosen.candidate.is_some()) {
+            let host = host_of(chosen.source);
+            if let Some(name) = document.remove_helper(host) {
+                left_out.insert(host, HelperLeftOut { host: host.to_owned(), name, sources: Vec::new() });
+            }
+        }
+        for chosen in self.chosen().iter().filter(|chosen| chosen.candidate.is_none()) {
+            if let Some(helper) = left_out.get_mut(host_of(chosen.source)) {
+                helper.sources.push(chosen.source.to_owned());
+            }
+        }
+        left_out.into_values().collect()
+    }
+}

@@ -1,0 +1,248 @@
+//! The JSON documents that hold credentials, read with the types Go gives them and written back without loss.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use super::entry::{Entry, Field};
+use super::sensitive::Sensitive;
+use crate::finding::DocPath;
+use crate::go::json::{Kind, RawValue, SyntaxError, names_field};
+
+/// How a document is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// `{"auths": {key: entry}, "credHelpers": {host: helper}, …}`: `.dockerconfigjson`, `config.json`,
+    /// `auth.json`.
+    Auths,
+    /// `{key: entry}`: `.dockercfg`.
+    Legacy,
+}
+
+/// Why a document is refused as a whole. The path of the file is added by who read it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DocumentError {
+    /// It is not JSON.
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    /// It is JSON of the wrong shape, which makes Go refuse all of it.
+    #[error(transparent)]
+    Mismatch(#[from] Mismatch),
+}
+
+/// A value of another type than its readers declare.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{} is {} instead of {expected}", place(.at), .found.noun())]
+pub struct Mismatch {
+    /// Where.
+    pub at: DocPath,
+    /// What it is.
+    pub found: Kind,
+    /// What it must be.
+    pub expected: &'static str,
+}
+
+fn place(at: &DocPath) -> String {
+    if at.steps().is_empty() { "the document".to_owned() } else { at.to_string() }
+}
+
+/// An auth document: entries by key, credential helpers by host, and everything else as it was written.
+///
+/// Reading is tolerant here, so that one bad entry of a Secret hurts only itself; the runtime's readers
+/// refuse a document with any [`Document::mismatches`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    format: Format,
+    entries: BTreeMap<String, Entry>,
+    helpers: BTreeMap<String, String>,
+    others: Vec<(String, Sensitive<Vec<u8>>)>,
+    mismatches: Vec<Mismatch>,
+}
+
+impl Document {
+    /// A document that says nothing.
+    #[must_use]
+    pub fn empty(format: Format) -> Self {
+        Self {
+            format,
+            entries: BTreeMap::new(),
+            helpers: BTreeMap::new(),
+            others: Vec::new(),
+            mismatches: Vec::new(),
+        }
+    }
+
+    /// Reads a document as Go's decoder does: names of fields in any case, the last of equal keys, `null` as
+    /// nothing.
+    ///
+    /// # Errors
+    /// When the text is no JSON, or the map of entries is no map.
+    pub fn parse(text: &[u8], format: Format) -> Result<Self, DocumentError> {
+        let root = RawValue::parse(text)?;
+        let mut document = Self::empty(format);
+        match format {
+            Format::Legacy => document.read_entries(root, &DocPath::root())?,
+            Format::Auths => document.read_root(root)?,
+        }
+        Ok(document)
+    }
+
+    /// The keys of the entries, in byte order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    /// The credential helpers by host, in byte order.
+    pub fn helpers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.helpers.iter().map(|(host, name)| (host.as_str(), name.as_str()))
+    }
+
+    /// What has another type than the runtime declares; the runtime refuses the whole document for it.
+    #[must_use]
+    pub fn mismatches(&self) -> &[Mismatch] {
+        &self.mismatches
+    }
+
+    /// The document as JSON: keys in byte order, each entry and each unknown field as it was written.
+    #[must_use]
+    pub fn render(&self) -> Sensitive<Vec<u8>> {
+        let entries = || self.entries.iter().map(|(key, entry)| (key.as_str(), entry.raw().to_vec()));
+        let mut text = Vec::new();
+        match self.format {
+            Format::Legacy => push_object(&mut text, 0, entries()),
+            Format::Auths => {
+                let mut auths = Vec::new();
+                push_object(&mut auths, 1, entries());
+                let mut members = vec![("auths", auths)];
+                if !self.helpers.is_empty() {
+                    let mut helpers = Vec::new();
+                    push_object(
+                        &mut helpers,
+                        1,
+                        self.helpers.iter().map(|(host, name)| (host.as_str(), quoted(name))),
+                    );
+                    members.push(("credHelpers", helpers));
+                }
+                members.extend(self.others.iter().map(|(name, raw)| (name.as_str(), raw.expose().clone())));
+                push_object(&mut text, 0, members.into_iter());
+            }
+        }
+        text.push(b'\n');
+        Sensitive::new(text)
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The entry under exactly `key`, with the document's own copy of the key.
+    pub(super) fn entry_with_key(&self, key: &str) -> Option<(&str, &Entry)> {
+        self.entries.get_key_value(key).map(|(key, entry)| (key.as_str(), entry))
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.entries.iter().map(|(key, entry)| (key.as_str(), entry))
+    }
+
+    pub(super) fn insert(&mut self, key: &str, entry: Entry) {
+        self.entries.insert(key.to_owned(), entry);
+    }
+
+    pub(super) fn helper(&self, host: &str) -> Option<&str> {
+        self.helpers.get(host).map(String::as_str)
+    }
+
+    pub(super) fn remove_helper(&mut self, host: &str) -> Option<String> {
+        self.helpers.remove(host)
+    }
+
+    /// Whether there is a member `name` that nobody here reads.
+    pub(super) fn has_other(&self, name: &str) -> bool {
+        self.others.iter().any(|(other, _)| other == name)
+    }
+
+    fn read_root(&mut self, root: RawValue) -> Result<(), Mismatch> {
+        expect_object(root, &DocPath::root())?;
+        for (name, value) in root.members() {
+            let at = DocPath::root().key(&*name);
+            if names_field(&name, "auths") {
+                self.read_entries(value, &at)?;
+            } else if names_field(&name, "credhelpers") {
+                self.read_helpers(value, &at);
+            } else {
+                self.others.push((name.into_owned(), Sensitive::new(value.bytes().to_vec())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Go adds to the map it already has, and drops it at a `null`.
+    fn read_entries(&mut self, map: RawValue, at: &DocPath) -> Result<(), Mismatch> {
+        expect_object(map, at)?;
+        if map.kind() == Kind::Null {
+            self.entries.clear();
+        }
+        for (key, value) in map.members() {
+            let entry = Entry::read(value);
+            let here = || at.key(super::scope::shown(&key));
+            if let Some(found) = entry.mismatch {
+                self.mismatches.push(Mismatch { at: here(), found, expected: "an object" });
+            }
+            for (name, field) in [("auth", &entry.auth), ("identitytoken", &entry.identity_token)] {
+                if let Field::Mismatch(found) = *field {
+                    self.mismatches.push(Mismatch { at: here().key(name), found, expected: "a string" });
+                }
+            }
+            self.entries.insert(key.into_owned(), entry);
+        }
+        Ok(())
+    }
+
+    fn read_helpers(&mut self, map: RawValue, at: &DocPath) {
+        self.mismatches.extend(expect_object(map, at).err());
+        if map.kind() == Kind::Null {
+            self.helpers.clear();
+        }
+        for (host, value) in map.members() {
+            let name = value.text();
+            if name.is_none() && value.kind() != Kind::Null {
+                self.mismatches.push(Mismatch {
+                    at: at.key(&*host),
+                    found: value.kind(),
+                    expected: "a string",
+                });
+            }
+            self.helpers.insert(host.into_owned(), name.unwrap_or_default().into_owned());
+        }
+    }
+}
+
+fn expect_object(value: RawValue, at: &DocPath) -> Result<(), Mismatch> {
+    match value.kind() {
+        Kind::Object | Kind::Null => Ok(()),
+        found => Err(Mismatch { at: at.clone(), found, expected: "an object" }),
+    }
+}
+
+fn push_object<'a>(text: &mut Vec<u8>, depth: usize, members: impl Iterator<Item = (&'a str, Vec<u8>)>) {
+    let mut empty = true;
+    text.push(b'{');
+    for (name, value) in members {
+        text.extend_from_slice(if empty { b"\n" } else { b",\n" });
+        empty = false;
+        text.extend(std::iter::repeat_n(b'\t', depth + 1));
+        text.extend_from_slice(&quoted(name));
+        text.extend_from_slice(b": ");
+        text.extend_from_slice(&value);
+    }
+    if !empty {
+        text.push(b'\n');
+        text.extend(std::iter::repeat_n(b'\t', depth));
+    }
+    text.push(b'}');
+}
+
+/// `value` as a JSON string.
+pub(super) fn quoted(value: &str) -> Vec<u8> {
+    serde_json::Value::from(value).to_string().into_bytes()
+}

@@ -1,0 +1,101 @@
+//! One entry of an auth document: the fields that readers look at, and the text as it was written.
+
+use super::credential::Credential;
+use super::document::quoted;
+use super::sensitive::Sensitive;
+use crate::go::json::{Kind, RawValue, names_field};
+
+/// A string field of an entry.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Field {
+    /// Not there, or `null`.
+    #[default]
+    Absent,
+    /// A string.
+    Text(Sensitive),
+    /// Something else.
+    Mismatch(Kind),
+}
+
+impl Field {
+    /// The text; empty where there is none, as Go's zero value.
+    pub(super) fn text(&self) -> &str {
+        if let Self::Text(text) = self { text.expose() } else { "" }
+    }
+
+    /// Go's assignment: `null` leaves what was there, a wrong type cannot be mended by a later value.
+    fn assign(&mut self, value: RawValue) {
+        match (value.kind(), value.text()) {
+            (Kind::Null, _) => {}
+            (_, Some(text)) if !matches!(self, Self::Mismatch(_)) => {
+                *self = Self::Text(Sensitive::new(text.into_owned()));
+            }
+            (Kind::String, _) => {}
+            (kind, _) => *self = Self::Mismatch(kind),
+        }
+    }
+}
+
+/// What a document says about one key.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Entry {
+    pub(super) auth: Field,
+    pub(super) identity_token: Field,
+    pub(super) username: Field,
+    pub(super) password: Field,
+    /// What it is instead of an object; `null` counts as an empty object.
+    pub(super) mismatch: Option<Kind>,
+    /// As it was written, with the fields that nobody here knows.
+    raw: Sensitive<Vec<u8>>,
+}
+
+impl Entry {
+    pub(super) fn read(value: RawValue) -> Self {
+        let mut entry = Self { raw: Sensitive::new(value.bytes().to_vec()), ..Self::default() };
+        if !matches!(value.kind(), Kind::Object | Kind::Null) {
+            entry.mismatch = Some(value.kind());
+        }
+        for (name, value) in value.members() {
+            let fields = [
+                ("auth", &mut entry.auth),
+                ("identitytoken", &mut entry.identity_token),
+                ("username", &mut entry.username),
+                ("password", &mut entry.password),
+            ];
+            for (field, place) in fields {
+                if names_field(&name, field) {
+                    place.assign(value);
+                }
+            }
+        }
+        entry
+    }
+
+    /// The entry in which the runtime finds `credential`.
+    pub(super) fn holding(credential: &Credential) -> Self {
+        let auth = credential.auth_field();
+        let token = credential.identity_token.clone();
+        let mut raw = [br#"{"auth":"#.to_vec(), quoted(auth.expose())].concat();
+        if let Some(token) = &token {
+            raw.extend_from_slice(br#","identitytoken":"#);
+            raw.extend(quoted(token.expose()));
+        }
+        raw.push(b'}');
+        Self {
+            auth: Field::Text(auth),
+            identity_token: token.map_or(Field::Absent, Field::Text),
+            raw: Sensitive::new(raw),
+            ..Self::default()
+        }
+    }
+
+    /// The entry in which the runtime finds nothing, and with which it stops looking.
+    pub(super) fn nothing() -> Self {
+        Self { raw: Sensitive::new(b"{}".to_vec()), ..Self::default() }
+    }
+
+    /// The entry as it was written.
+    pub(super) fn raw(&self) -> &[u8] {
+        self.raw.expose()
+    }
+}

@@ -1,0 +1,31 @@
+//! Whose credentials: reading the documents that hold them, choosing one for each pull source, and writing
+//! the auth file in which the runtime finds exactly those.
+//!
+//! ```text
+//! Secret ──► PullSecret (Scope, Credential) ──┐
+//!                                             ├──► select ──► Selection ──► AuthFileContent
+//! global file ──► AuthFile (runtime lookup) ──┘
+//! ```
+
+mod auth_file;
+mod credential;
+mod document;
+mod entry;
+mod lint;
+mod lookup;
+mod scope;
+mod scope_index;
+mod secret;
+mod select;
+mod sensitive;
+#[cfg(test)]
+mod tests;
+
+pub use auth_file::{AuthFileContent, HelperLeftOut};
+pub use credential::{AuthFieldError, Credential, EntryError};
+pub use document::{Document, DocumentError, Format, Mismatch};
+pub use lookup::{AuthFile, LegacyAuthFile, Lookup, LookupError};
+pub use scope::{Scope, ScopeError};
+pub use secret::{PullSecret, ScopedCredential, Secret, SecretError, SecretName};
+pub use select::{Absence, Because, Choice, Selection, Shadowed, select};
+pub use sensitive::Sensitive;

@@ -1,0 +1,98 @@
+//! Secrets: which are used, and that damage stays where it is.
+
+use serde_json::json;
+
+use super::super::{PullSecret, Secret, SecretError};
+use super::{basic, pull_secret, secret};
+use crate::finding::Severity;
+use crate::go::base64;
+
+const CONFIG_JSON: (&str, &str) = ("kubernetes.io/dockerconfigjson", ".dockerconfigjson");
+const CFG: (&str, &str) = ("kubernetes.io/dockercfg", ".dockercfg");
+
+fn read(kind: &str, key: &str, document: &str) -> Result<PullSecret, SecretError> {
+    PullSecret::read(&secret("s", kind, key, document))
+}
+
+#[test]
+fn a_secret_is_used_when_type_and_key_agree() {
+    let auths = r#"{"auths": {"q.io": {"auth": "dTpw"}}}"#;
+    let bare = r#"{"q.io": {"auth": "dTpw"}}"#;
+    for good in [read(CONFIG_JSON.0, CONFIG_JSON.1, auths), read(CFG.0, CFG.1, bare)] {
+        assert_eq!(good.unwrap().entries()[0].credential, basic("u", "p"));
+    }
+    let missing =
+        |result: Result<PullSecret, SecretError>| matches!(result, Err(SecretError::MissingKey { .. }));
+    assert!(missing(read(CONFIG_JSON.0, CFG.1, bare)));
+    assert!(missing(read(CFG.0, CONFIG_JSON.1, auths)));
+    assert!(missing(read(CONFIG_JSON.0, CONFIG_JSON.1, "")));
+    assert!(matches!(read("Opaque", CONFIG_JSON.1, auths), Err(SecretError::Type { .. })));
+    assert!(matches!(read(CONFIG_JSON.0, CONFIG_JSON.1, "{"), Err(SecretError::Document { .. })));
+}
+
+#[test]
+fn a_broken_entry_hurts_only_itself_and_is_reported_without_content() {
+    let read = pull_secret(
+        "s",
+        r#"{"a.io": {"auth": "!s3cret"}, "b.io": "s3cret", "c.io": {"username": "u", "password": ["s3cret"]}, "d.io": {},
+            "*.e.io": {"auth": "dTpw"}, "https://u:s3cret@f.io": {"auth": "dTpw"}, "good.io": {"auth": "dTpw"}}"#,
+    );
+    let usable: Vec<_> = read.entries().iter().map(|entry| entry.key.as_str()).collect();
+    assert_eq!(usable, ["good.io"]);
+    let told: Vec<String> =
+        read.findings().iter().map(|finding| format!("{}: {}", finding.at, finding.message)).collect();
+    assert_eq!(
+        told,
+        [
+            "data..dockerconfigjson.auths.*.e.io: the key has a wildcard, and CRI-O does not know wildcards in credentials",
+            "data..dockerconfigjson.auths.a.io: the auth field is no base64: illegal base64 data at input byte 0",
+            "data..dockerconfigjson.auths.b.io: the entry is a string instead of an object",
+            "data..dockerconfigjson.auths.c.io: password is a list instead of a string",
+            "data..dockerconfigjson.auths.d.io: the entry has neither user name, password nor identity token",
+            "data..dockerconfigjson.auths.…@f.io: the key has an '@', so it is no repository",
+        ]
+    );
+    assert!(!format!("{read:?}").contains("s3cret"));
+}
+
+#[test]
+fn of_two_spellings_the_plain_one_comes_first() {
+    let read = pull_secret(
+        "s",
+        r#"{"https://q.io": {"auth": "dTpw"}, "q.io": {"auth": "dTpw"}, "http://q.io/": {"auth": "dTpw"}}"#,
+    );
+    let keys: Vec<_> = read.entries().iter().map(|entry| entry.key.as_str()).collect();
+    assert_eq!(keys, ["q.io", "http://q.io/", "https://q.io"]);
+}
+
+#[test]
+fn a_manifest_holds_base64_or_plain_text() {
+    let document = r#"{"auths": {"q.io": {"auth": "dTpw"}}}"#;
+    let manifest = |section: &str, text: &str| json!({"kind": "Secret", "type": CONFIG_JSON.0, "metadata": {"name": "s"}, section: {CONFIG_JSON.1: text, "other": 5}});
+    let name = |secret: &Secret| secret.name.to_string();
+    for manifest in [manifest("data", &base64::encode(document.as_bytes())), manifest("stringData", document)]
+    {
+        let secret = Secret::from_manifest(&manifest, "team").unwrap();
+        assert_eq!(name(&secret), "team/s");
+        assert_eq!(PullSecret::read(&secret).unwrap().entries().len(), 1);
+        assert!(!format!("{secret:?}").contains("dTpw"));
+    }
+    let mut both = manifest("data", "!");
+    both["stringData"] = json!({CONFIG_JSON.1: document});
+    assert!(Secret::from_manifest(&both, "team").is_ok(), "stringData overrides data");
+
+    let error = Secret::from_manifest(&manifest("data", "!s3cret"), "team").unwrap_err();
+    assert_eq!(error.to_string(), "data..dockerconfigjson: illegal base64 data at input byte 0");
+    let finding = error.finding();
+    assert_eq!(
+        (finding.severity, finding.at.to_string().as_str()),
+        (Severity::Error, "data..dockerconfigjson")
+    );
+    for not_one in
+        [json!({"kind": "ConfigMap", "metadata": {"name": "s"}}), json!({"kind": "Secret"}), json!(null)]
+    {
+        assert_eq!(Secret::from_manifest(&not_one, "team"), Err(SecretError::NotASecret));
+    }
+    let untyped = json!({"metadata": {"name": "s", "namespace": "n"}});
+    assert_eq!(Secret::from_manifest(&untyped, "team").unwrap().kind, "Opaque");
+}

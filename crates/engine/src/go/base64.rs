@@ -1,0 +1,200 @@
+//! Go's `encoding/base64`: which texts the peers accept, and the position they name when they refuse one.
+//!
+//! The peers decode leniently in one way (carriage returns and line feeds are skipped) and strictly in
+//! another (padding is either required or forbidden), and the difference decides whether a pull has a
+//! credential, so it is followed to the byte.
+
+use thiserror::Error;
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// A text that is not base64, in Go's words; it names a position and no content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+#[error("illegal base64 data at input byte {position}")]
+pub struct CorruptInput {
+    /// The byte at which Go reports the damage.
+    pub position: usize,
+}
+
+/// Encodes with the standard alphabet and padding.
+#[must_use]
+pub fn encode(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let at = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
+        let group = at(0) << 16 | at(1) << 8 | at(2);
+        for digit in 0..4 {
+            if digit > chunk.len() {
+                text.push('=');
+            } else {
+                let value = (group >> (18 - 6 * digit)) & 0x3f;
+                text.push(char::from(STANDARD[value as usize]));
+            }
+        }
+    }
+    text
+}
+
+/// `StdEncoding`: the standard alphabet, padding required.
+///
+/// # Errors
+/// Go's text with Go's position.
+pub fn decode(text: &str) -> Result<Vec<u8>, CorruptInput> {
+    Decoder { alphabet: &digits(STANDARD), padded: true }.decode(text.as_bytes())
+}
+
+/// `RawStdEncoding`: the standard alphabet, padding forbidden.
+///
+/// # Errors
+/// Go's text with Go's position.
+pub fn decode_raw(text: &str) -> Result<Vec<u8>, CorruptInput> {
+    Decoder { alphabet: &digits(STANDARD), padded: false }.decode(text.as_bytes())
+}
+
+/// `RawURLEncoding`: the alphabet of URLs and of JSON Web Tokens, padding forbidden.
+///
+/// # Errors
+/// Go's text with Go's position.
+pub fn decode_raw_url(text: &str) -> Result<Vec<u8>, CorruptInput> {
+    Decoder { alphabet: &digits(URL_SAFE), padded: false }.decode(text.as_bytes())
+}
+
+/// Marks a byte that is no digit of the alphabet.
+const NO_DIGIT: u8 = 0xff;
+
+/// The value of each byte as a digit.
+fn digits(alphabet: &[u8; 64]) -> [u8; 256] {
+    let mut values = [NO_DIGIT; 256];
+    for (value, &letter) in (0u8..).zip(alphabet) {
+        values[usize::from(letter)] = value;
+    }
+    values
+}
+
+struct Decoder<'a> {
+    alphabet: &'a [u8; 256],
+    padded: bool,
+}
+
+impl Decoder<'_> {
+    fn decode(&self, text: &[u8]) -> Result<Vec<u8>, CorruptInput> {
+        let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
+        let mut at = 0;
+        while at < text.len() {
+            at = self.quantum(text, at, &mut bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Decodes up to four digits from `at` on, and says where the next four begin.
+    fn quantum(&self, text: &[u8], mut at: usize, bytes: &mut Vec<u8>) -> Result<usize, CorruptInput> {
+        let corrupt = |position| Err(CorruptInput { position });
+        let mut group: u32 = 0;
+        let mut count: usize = 0;
+        while count < 4 {
+            let Some(&byte) = text.get(at) else {
+                match count {
+                    0 => return Ok(at),
+                    1 => return corrupt(at - count),
+                    _ if self.padded => return corrupt(at - count),
+                    _ => break,
+                }
+            };
+            at += 1;
+            let digit = self.alphabet[usize::from(byte)];
+            if digit != NO_DIGIT {
+                group = group << 6 | u32::from(digit);
+                count += 1;
+            } else if is_newline(byte) {
+            } else if self.padded && byte == b'=' {
+                at = padding(text, at, count)?;
+                break;
+            } else {
+                return corrupt(at - 1);
+            }
+        }
+        // Left-over low bits are dropped without a look, as in Go's lenient mode.
+        group <<= 6 * (4 - count);
+        bytes.extend_from_slice(&group.to_be_bytes()[1..count.max(1)]);
+        Ok(at)
+    }
+}
+
+/// Checks what follows the first `=` of a group of `count` digits: all of the padding, then nothing.
+fn padding(text: &[u8], mut at: usize, count: usize) -> Result<usize, CorruptInput> {
+    let corrupt = |position| Err(CorruptInput { position });
+    if count < 2 {
+        return corrupt(at - 1);
+    }
+    if count == 2 {
+        at = skip_newlines(text, at);
+        match text.get(at) {
+            None => return corrupt(text.len()),
+            Some(b'=') => at += 1,
+            Some(_) => return corrupt(at - 1),
+        }
+    }
+    at = skip_newlines(text, at);
+    if at < text.len() { corrupt(at) } else { Ok(at) }
+}
+
+fn skip_newlines(text: &[u8], at: usize) -> usize {
+    at + text[at..].iter().take_while(|&&byte| is_newline(byte)).count()
+}
+
+fn is_newline(byte: u8) -> bool {
+    byte == b'\n' || byte == b'\r'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(position: usize) -> Result<Vec<u8>, CorruptInput> {
+        Err(CorruptInput { position })
+    }
+
+    // Every expected value was printed by Go 1.26.
+    #[test]
+    fn padded_text_is_accepted_and_refused_as_in_go() {
+        assert_eq!(decode(""), Ok(vec![]));
+        assert_eq!(decode("Zm9vOmJhcg=="), Ok(b"foo:bar".to_vec()));
+        assert_eq!(decode("Zm9vOm\nJhcg=\r=\n"), Ok(b"foo:bar".to_vec()));
+        assert_eq!(decode("Zm9vOmJhch=="), Ok(b"foo:bar".to_vec()), "left-over bits are not looked at");
+        assert_eq!(decode("Zm9vOmJhcg"), at(8));
+        assert_eq!(decode("Zm9vOmJhcg="), at(11));
+        assert_eq!(decode("Zm9vOmJhcg== "), at(12));
+        assert_eq!(decode("Zm9vOmJhcg=A"), at(10));
+        assert_eq!(decode("="), at(0));
+        assert_eq!(decode("Z==="), at(1));
+        assert_eq!(decode("Zm9v Om"), at(4));
+        assert_eq!(decode("Zm9-"), at(3));
+        assert_eq!(decode("Z\n\nm\n"), at(3), "skipped bytes still count in Go's position");
+    }
+
+    #[test]
+    fn unpadded_text_is_accepted_and_refused_as_in_go() {
+        assert_eq!(decode_raw("Zm9vOmJhcg"), Ok(b"foo:bar".to_vec()));
+        assert_eq!(decode_raw("Zm9vOmJhcg=="), at(10));
+        assert_eq!(decode_raw("Z"), at(0));
+        assert_eq!(decode_raw("pants"), at(4));
+        assert_eq!(decode_raw_url("-_8"), Ok(vec![0xfb, 0xff]));
+        assert_eq!(decode_raw_url("+/8"), at(0));
+        assert_eq!(decode_raw("-_8"), at(0));
+    }
+
+    #[test]
+    fn an_error_shows_a_position_and_no_content() {
+        assert_eq!(decode("s3cret!").unwrap_err().to_string(), "illegal base64 data at input byte 6");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            prop_assert_eq!(decode(&encode(&bytes)), Ok(bytes.clone()));
+            prop_assert_eq!(decode_raw(encode(&bytes).trim_end_matches('=')), Ok(bytes));
+        }
+    }
+}

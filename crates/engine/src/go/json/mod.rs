@@ -1,0 +1,268 @@
+//! Go's `encoding/json`, as far as it decides whether a peer accepts a document: the grammar, the depth
+//! limit, repaired strings and folded member names.
+//!
+//! `serde_json` refuses documents that Go reads (a lone surrogate, a byte that is not UTF-8, `1e999`, nesting
+//! beyond 128), and its errors quote what they found, which in an auth file is a password. Here an error is a
+//! position.
+
+use std::borrow::Cow;
+
+use thiserror::Error;
+
+mod grammar;
+#[cfg(test)]
+mod tests;
+
+/// Why a text is not JSON. Without content: the text may be full of secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+pub enum SyntaxError {
+    /// The text ends too early.
+    #[error("unexpected end of JSON input")]
+    Truncated,
+    /// A character that cannot stand where it stands.
+    #[error("invalid character at line {line}, column {column}")]
+    Character {
+        /// From 1.
+        line: usize,
+        /// In bytes, from 1.
+        column: usize,
+    },
+    /// More than 10 000 values inside one another.
+    #[error("exceeded max depth")]
+    Depth,
+}
+
+/// What a JSON value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `null`, which Go treats as "not there".
+    Null,
+    /// `true` or `false`.
+    Bool,
+    /// A number of any size.
+    Number,
+    /// A string.
+    String,
+    /// A list.
+    Array,
+    /// A map.
+    Object,
+}
+
+impl Kind {
+    /// The kind as a person calls it.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "a boolean",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "a list",
+            Self::Object => "an object",
+        }
+    }
+}
+
+/// A whole, checked JSON value as the bytes it was written with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct RawValue<'a>(&'a [u8]);
+
+impl<'a> RawValue<'a> {
+    /// Checks that `text` is one JSON value by Go's rules.
+    ///
+    /// # Errors
+    /// The first place at which Go stops.
+    pub fn parse(text: &'a [u8]) -> Result<Self, SyntaxError> {
+        grammar::check(text)?;
+        Ok(Self(text.trim_ascii()))
+    }
+
+    /// The bytes of the value, without space around it.
+    #[must_use]
+    pub fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// What the value is.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.0.first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't' | b'f') => Kind::Bool,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
+
+    /// The text of a string, with what is not Unicode replaced as Go replaces it.
+    #[must_use]
+    pub fn text(self) -> Option<Cow<'a, str>> {
+        (self.kind() == Kind::String).then(|| unquote(&self.0[1..self.0.len() - 1]))
+    }
+
+    /// The members of an object in the order written, repeated names included; none for anything else.
+    #[must_use]
+    pub fn members(self) -> Members<'a> {
+        let rest = if self.kind() == Kind::Object { &self.0[1..] } else { &[] };
+        Members { rest }
+    }
+
+    /// The items of a list in order; none for anything else.
+    pub fn items(self) -> impl Iterator<Item = RawValue<'a>> {
+        let mut rest = if self.kind() == Kind::Array { &self.0[1..] } else { &[] };
+        std::iter::from_fn(move || {
+            rest = skip(rest, |byte| is_space(byte) || byte == b',');
+            let length = if rest.first() == Some(&b']') { 0 } else { value_length(rest) };
+            let (item, behind) = rest.split_at(length);
+            rest = behind;
+            (length > 0).then_some(RawValue(item))
+        })
+    }
+}
+
+/// The members of an object.
+pub struct Members<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Cow<'a, str>, RawValue<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.rest = skip(self.rest, |byte| is_space(byte) || byte == b',');
+        if self.rest.first() != Some(&b'"') {
+            return None;
+        }
+        let (name, rest) = self.rest.split_at(value_length(self.rest));
+        let rest = skip(rest, |byte| is_space(byte) || byte == b':');
+        let (value, rest) = rest.split_at(value_length(rest));
+        self.rest = rest;
+        Some((RawValue(name).text()?, RawValue(value)))
+    }
+}
+
+/// Whether Go stores a member called `name` in a field tagged `field` (lower case), which is so when they are
+/// equal under Unicode's simple case folding: besides ASCII, `ſ` is an `s` and the Kelvin sign a `k`.
+#[must_use]
+pub fn names_field(name: &str, field: &str) -> bool {
+    let folded = |letter: char| match letter {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    };
+    name.chars().map(folded).eq(field.chars().map(folded))
+}
+
+fn skip(bytes: &[u8], unwanted: impl Fn(u8) -> bool) -> &[u8] {
+    let count = bytes.iter().take_while(|&&byte| unwanted(byte)).count();
+    &bytes[count..]
+}
+
+/// The length of the value that `checked` begins with.
+fn value_length(checked: &[u8]) -> usize {
+    let mut depth = 0usize;
+    let mut at = 0;
+    while let Some(&byte) = checked.get(at) {
+        match byte {
+            b'"' => at += string_length(&checked[at..]),
+            b'{' | b'[' => {
+                depth += 1;
+                at += 1;
+            }
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                at += 1;
+            }
+            _ => {
+                let plain = |byte: &&u8| !is_space(**byte) && !b"\"{}[],:".contains(byte);
+                at += checked[at..].iter().take_while(plain).count().max(1);
+            }
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    at
+}
+
+fn string_length(checked: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(&byte) = checked.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    checked.len()
+}
+
+/// Resolves the escapes of a checked string and puts U+FFFD for each byte and each `\u` that is not Unicode.
+fn unquote(quoted: &[u8]) -> Cow<'_, str> {
+    if !quoted.contains(&b'\\')
+        && let Ok(text) = std::str::from_utf8(quoted)
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(quoted.len());
+    let mut rest = quoted;
+    while let Some(&byte) = rest.first() {
+        if byte == b'\\' {
+            let (letter, length) = escape(rest);
+            text.push(letter);
+            rest = &rest[length.min(rest.len())..];
+        } else {
+            let plain = rest.iter().position(|&byte| byte == b'\\').unwrap_or(rest.len());
+            push_repaired(&mut text, &rest[..plain]);
+            rest = &rest[plain..];
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// The character of the escape that `rest` begins with, and the escape's length.
+fn escape(rest: &[u8]) -> (char, usize) {
+    match rest.get(1) {
+        Some(b'b') => ('\u{8}', 2),
+        Some(b'f') => ('\u{c}', 2),
+        Some(b'n') => ('\n', 2),
+        Some(b'r') => ('\r', 2),
+        Some(b't') => ('\t', 2),
+        Some(b'u') => {
+            let units = [code_unit(rest), code_unit(rest.get(6..).unwrap_or_default())];
+            match char::decode_utf16(units.into_iter().flatten()).next() {
+                Some(Ok(letter)) => (letter, 6 * letter.len_utf16()),
+                _ => (char::REPLACEMENT_CHARACTER, 6),
+            }
+        }
+        Some(&other) => (char::from(other), 2),
+        None => (char::REPLACEMENT_CHARACTER, 1),
+    }
+}
+
+fn code_unit(rest: &[u8]) -> Option<u16> {
+    let hex = rest.strip_prefix(b"\\u")?.get(..4)?;
+    u16::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
+}
+
+/// Go replaces byte by byte, where Rust's lossy conversion replaces a whole broken sequence at once.
+fn push_repaired(text: &mut String, mut bytes: &[u8]) {
+    loop {
+        match std::str::from_utf8(bytes) {
+            Ok(valid) => return text.push_str(valid),
+            Err(error) => {
+                let (valid, broken) = bytes.split_at(error.valid_up_to());
+                text.push_str(&String::from_utf8_lossy(valid));
+                text.push(char::REPLACEMENT_CHARACTER);
+                bytes = broken.get(1..).unwrap_or_default();
+            }
+        }
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}

@@ -1,0 +1,186 @@
+//! In which order the kubelet tries credentials: its `BasicDockerKeyring`, over any kind of value.
+
+use std::collections::BTreeMap;
+
+use super::matching::urls_match;
+use crate::go::url::{Url, UrlError};
+
+/// Docker Hub's key, whose credentials serve its images when no other key matches.
+const DEFAULT_REGISTRY: &[u8] = b"index.docker.io";
+
+/// Values under keys such as `https://quay.io/v1/` or `*.example.com/team`.
+///
+/// A pull tries all that match: keys in reverse byte order, so that of two keys on one host the longer comes
+/// first; values of one key in the order they were added.
+#[derive(Debug, Clone)]
+pub struct Keyring<T> {
+    entries: BTreeMap<Vec<u8>, Entry<T>>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry<T> {
+    /// `None` when the normalised key no longer parses: it then matches nothing.
+    pattern: Option<Url<'static>>,
+    values: Vec<(String, T)>,
+}
+
+/// One value found, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hit<'a, T> {
+    /// The key as it was added.
+    pub key: &'a str,
+    /// What was added under it.
+    pub value: &'a T,
+    /// Whether it was found only because it is Docker Hub's and the image is too.
+    pub by_default: bool,
+}
+
+impl<T> Default for Keyring<T> {
+    fn default() -> Self {
+        Self { entries: BTreeMap::new() }
+    }
+}
+
+impl<T> Keyring<T> {
+    /// Adds a value under a key. A scheme is dropped, and so is `/v1` or `/v2` when more of the path follows.
+    ///
+    /// # Errors
+    /// A key that is no URL; the kubelet logs it and goes on without it.
+    pub fn add(&mut self, key: impl Into<String>, value: T) -> Result<(), UrlError> {
+        let key = key.into();
+        let index = index_key(&Url::parse(&key)?);
+        let entry = self.entries.entry(index).or_insert_with_key(|index| Entry {
+            // Parsed a second time, as the kubelet does: what was escaped in the key now counts.
+            pattern: Url::parse_schemeless(index).ok().map(Url::into_owned),
+            values: Vec::new(),
+        });
+        entry.values.push((key, value));
+        Ok(())
+    }
+
+    /// All values whose key matches the image, in the order in which the pull tries them.
+    #[must_use]
+    pub fn lookup(&self, image: &str) -> Vec<Hit<'_, T>> {
+        let mut hits = Vec::new();
+        if let Ok(url) = Url::parse_schemeless(image) {
+            let matching =
+                |entry: &&Entry<T>| entry.pattern.as_ref().is_some_and(|key| urls_match(key, &url));
+            for entry in self.entries.values().rev().filter(matching) {
+                hits.extend(entry.hits(false));
+            }
+        }
+        if hits.is_empty() && is_on_default_registry(image) {
+            hits.extend(self.entries.get(DEFAULT_REGISTRY).into_iter().flat_map(|entry| entry.hits(true)));
+        }
+        hits
+    }
+}
+
+impl<T> Entry<T> {
+    fn hits(&self, by_default: bool) -> impl Iterator<Item = Hit<'_, T>> {
+        self.values.iter().map(move |(key, value)| Hit { key, value, by_default })
+    }
+}
+
+/// Host and path, without the API version that the Docker client writes.
+fn index_key(url: &Url<'_>) -> Vec<u8> {
+    let path = url.path();
+    let path = if path.starts_with(b"/v1/") || path.starts_with(b"/v2/") { &path[3..] } else { path };
+    let path = if path == b"/" { &[] } else { path };
+    [url.host(), path].concat()
+}
+
+/// Whether the image is Docker Hub's by its name alone.
+fn is_on_default_registry(image: &str) -> bool {
+    match image.split_once('/') {
+        None => !image.is_empty(),
+        Some(("docker.io" | "index.docker.io", _)) => true,
+        Some((first, _)) => !first.is_empty() && !first.contains(['.', ':']),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keyring<'a>(keys: impl IntoIterator<Item = (&'a str, &'a str)>) -> Keyring<&'a str> {
+        let mut keyring = Keyring::default();
+        for (key, value) in keys {
+            keyring.add(key, value).unwrap();
+        }
+        keyring
+    }
+
+    fn found<'a>(keyring: &Keyring<&'a str>, image: &str) -> Vec<&'a str> {
+        keyring.lookup(image).iter().map(|hit| *hit.value).collect()
+    }
+
+    /// `key image hit|miss` on each line; `#` begins a comment.
+    const VECTORS: &str = include_str!("../../testdata/kubelet/keys-and-the-images-they-serve.txt");
+
+    #[test]
+    fn keys_serve_images_as_in_the_kubelet() {
+        let mut seen = 0;
+        for line in VECTORS.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+            let fields: Vec<_> = line.split_whitespace().collect();
+            let [key, image, expected @ ("hit" | "miss")] = fields[..] else {
+                panic!("not a vector: {line}")
+            };
+            assert_eq!(!found(&keyring([(key, "x")]), image).is_empty(), expected == "hit", "{line}");
+            seen += 1;
+        }
+        assert_eq!(seen, 29);
+    }
+
+    #[test]
+    fn of_several_keys_the_longer_is_tried_first_and_paths_have_no_boundary() {
+        let keyring = keyring([("bar.example.com", "ada"), ("bar.example.com/pong", "grace")]);
+        for (image, expected) in [
+            ("bar.example.com", &["ada"][..]),
+            ("bar.example.com/pong", &["grace", "ada"]),
+            ("bar.example.com/ping", &["ada"]),
+            ("bar.example.com/pongz", &["grace", "ada"]),
+            ("bar.example.com/pong/pang", &["grace", "ada"]),
+            ("example.com", &[]),
+            ("foo.example.com", &[]),
+        ] {
+            assert_eq!(found(&keyring, image), expected, "{image}");
+        }
+    }
+
+    #[test]
+    fn one_key_in_several_spellings_keeps_the_order_added() {
+        let keyring = keyring([("https://quay.io/v1/", "first"), ("quay.io", "second"), ("*.io", "third")]);
+        assert_eq!(found(&keyring, "quay.io/a"), ["first", "second", "third"]);
+        assert_eq!(keyring.lookup("quay.io/a")[0].key, "https://quay.io/v1/");
+    }
+
+    #[test]
+    fn docker_hub_is_the_default_only_when_nothing_else_matches() {
+        let keyring = keyring([("https://index.docker.io/v1/", "hub"), ("docker.io/team", "team")]);
+        assert_eq!(found(&keyring, "docker.io/team/a"), ["team"]);
+        let hits = keyring.lookup("docker.io/library/nginx");
+        assert_eq!(hits.iter().map(|hit| (*hit.value, hit.by_default)).collect::<Vec<_>>(), [("hub", true)]);
+        // Without the last slash the version is a path, and the key is not Docker Hub's.
+        assert!(
+            found(&super::tests::keyring([("https://index.docker.io/v1", "hub")]), "docker.io/a").is_empty()
+        );
+    }
+
+    #[test]
+    fn the_default_registry_is_told_by_the_name() {
+        for image in ["foo/bar", "docker.io/foo/bar", "index.docker.io/foo/bar", "foo"] {
+            assert!(is_on_default_registry(image), "{image}");
+        }
+        for image in ["", "registry.tld/foo/bar", "registry:5000/foo/bar", "myhostdocker.io/foo/bar", "/foo"]
+        {
+            assert!(!is_on_default_registry(image), "{image}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_no_url_is_refused() {
+        let refusal = Keyring::default().add("a b", ()).unwrap_err().to_string();
+        assert_eq!(refusal, r#"parse "https://a b": invalid character " " in host name"#);
+    }
+}

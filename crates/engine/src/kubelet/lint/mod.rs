@@ -1,0 +1,121 @@
+//! What a person should know about a `CredentialProviderConfig` before the kubelet reads it: what it refuses,
+//! and what it accepts although it does not do what its author wants.
+
+use super::config::{CredentialProviderConfig, Provider, TokenCacheType};
+use super::decode::decode;
+use super::validate::validate;
+use crate::finding::{DocPath, Finding};
+use crate::go::duration::Duration;
+use crate::go::quote::quote;
+
+mod pattern;
+
+/// The provider whose answers must not be kept: it hands credentials to the runtime by file, for one pull.
+const OUR_PROVIDER: &str = "crio-credential-provider";
+
+/// Everything found in one file, given as JSON: errors where the kubelet would not start, warnings otherwise.
+///
+/// A name used in two files is for [`CredentialProviderConfig::load`] to find.
+#[must_use]
+pub fn lint(json: &[u8]) -> Vec<Finding> {
+    let raw = match decode(json) {
+        Ok(raw) => raw,
+        Err(error) => {
+            let finding = |(at, message)| Finding::error("kubelet/decode", at, message);
+            return error.faults().into_iter().map(finding).collect();
+        }
+    };
+    let providers = DocPath::root().key("providers");
+    let mut findings = Vec::new();
+    for (index, provider) in raw.iter().enumerate() {
+        if raw[..index].iter().any(|earlier| earlier.name == provider.name) {
+            let at = providers.index(index).key("name");
+            let message =
+                format!("duplicate provider name {} found in configuration file(s)", quote(&provider.name));
+            findings.push(Finding::error("kubelet/duplicate-name", at, message));
+        }
+    }
+    match validate(raw) {
+        Ok(config) => findings.extend(warnings(&config)),
+        Err(violations) => {
+            // The kubelet does not get this far when a name is there twice.
+            let told = |message: &str| message.starts_with("providers.name: Duplicate value");
+            let broken = violations.into_iter().filter(|violation| !told(&violation.message));
+            findings.extend(broken.map(|it| Finding::error("kubelet/invalid", it.at, it.message)));
+        }
+    }
+    findings
+}
+
+/// Everything that the kubelet accepts and that is most likely not meant.
+#[must_use]
+pub fn warnings(config: &CredentialProviderConfig) -> Vec<Finding> {
+    let providers = DocPath::root().key("providers");
+    let mut findings = Vec::new();
+    for (index, provider) in config.providers.iter().enumerate() {
+        let at = providers.index(index);
+        if provider.name.is_empty() {
+            let message = "a provider without a name has no executable: the kubelet does not start";
+            findings.push(
+                Finding::warning("kubelet/empty-name", at.key("name"), message)
+                    .with_help("set name to the file name of the executable"),
+            );
+        }
+        findings.extend(pattern_warnings(&at.key("matchImages"), provider));
+        if provider.name == OUR_PROVIDER {
+            findings.extend(our_provider_warnings(&at, provider));
+        }
+    }
+    findings
+}
+
+fn pattern_warnings(at: &DocPath, provider: &Provider) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, pattern) in provider.match_images.iter().enumerate() {
+        let at = at.index(index);
+        if provider.match_images[..index].contains(pattern) {
+            let message = format!("`{pattern}` is there twice");
+            findings.push(Finding::warning("kubelet/repeated-pattern", at, message).with_help("remove one"));
+        } else {
+            findings.extend(pattern::warning(&at, pattern));
+        }
+    }
+    findings
+}
+
+fn our_provider_warnings(at: &DocPath, provider: &Provider) -> Vec<Finding> {
+    const SECOND: Duration = Duration::from_nanos(1_000_000_000);
+    let mut findings = Vec::new();
+    if provider.default_cache_duration > SECOND {
+        let message = format!(
+            "{OUR_PROVIDER} writes a file for each pull, and for {} the kubelet may not ask it again: a second image of the same registry is then pulled without credentials",
+            provider.default_cache_duration
+        );
+        findings.push(
+            Finding::warning("kubelet/cached-provider", at.key("defaultCacheDuration"), message)
+                .with_help("set defaultCacheDuration to \"0s\""),
+        );
+    }
+    let attributes_at = at.key("tokenAttributes");
+    match &provider.token_attributes {
+        None => {
+            let message = format!("{OUR_PROVIDER} is given no token, and without one it can read no Secret");
+            findings.push(
+                Finding::warning("kubelet/provider-without-token", attributes_at, message)
+                    .with_help("add tokenAttributes with the API server's audience and cacheType: Token"),
+            );
+        }
+        Some(attributes) if attributes.cache_type == TokenCacheType::ServiceAccount => {
+            let message = "with cacheType ServiceAccount one pod's answer is taken for another's pull, for which no file was written";
+            findings.push(
+                Finding::warning("kubelet/shared-cache", attributes_at.key("cacheType"), message)
+                    .with_help("set cacheType to Token"),
+            );
+        }
+        Some(_) => {}
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests;

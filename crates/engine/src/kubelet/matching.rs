@@ -1,0 +1,126 @@
+//! Which images a pattern stands for: the kubelet's `URLsMatch`, for `matchImages` and for keys of credentials.
+
+use std::fmt;
+
+use crate::go::glob;
+use crate::go::url::{Url, UrlError};
+
+/// A pattern `host[:port][/path]`, with globs in the labels of the host.
+///
+/// It matches an image when the ports are equal (also when both have none), the hosts have as many labels and
+/// each label matches, and the path begins with the pattern's path, byte for byte and without regard to `/`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ImagePattern {
+    text: String,
+    url: Url<'static>,
+}
+
+impl ImagePattern {
+    /// Reads a pattern as the kubelet does.
+    ///
+    /// # Errors
+    /// The kubelet's refusal; it accepts many patterns that never match, see [`super::lint`].
+    pub fn parse(text: impl Into<String>) -> Result<Self, UrlError> {
+        let text = text.into();
+        let url = Url::parse_schemeless(&text)?.into_owned();
+        Ok(Self { text, url })
+    }
+
+    /// The pattern as written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the image, a name without tag and digest, is meant. An image that cannot be parsed is not.
+    #[must_use]
+    pub fn matches(&self, image: &str) -> bool {
+        Url::parse_schemeless(image).is_ok_and(|image| urls_match(&self.url, &image))
+    }
+
+    /// The same for an image parsed before, to ask many patterns.
+    #[must_use]
+    pub fn matches_url(&self, image: &Url<'_>) -> bool {
+        urls_match(&self.url, image)
+    }
+
+    /// The parts that matching looks at.
+    #[must_use]
+    pub fn url(&self) -> &Url<'static> {
+        &self.url
+    }
+}
+
+impl fmt::Display for ImagePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Whether `glob` stands for `image`. A malformed glob stands for nothing.
+pub(super) fn urls_match(glob: &Url<'_>, image: &Url<'_>) -> bool {
+    let (glob_host, glob_port) = glob.split_host();
+    let (image_host, image_port) = image.split_host();
+    glob_port == image_port
+        && image.path().starts_with(glob.path())
+        && labels(glob_host).count() == labels(image_host).count()
+        && labels(glob_host)
+            .zip(labels(image_host))
+            .all(|(glob, label)| glob::matches(glob, label) == Ok(true))
+}
+
+fn labels(host: &[u8]) -> impl Iterator<Item = &[u8]> {
+    host.split(|byte| *byte == b'.')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// `pattern image yes|no` on each line; `#` begins a comment.
+    const VECTORS: &str = include_str!("../../testdata/kubelet/patterns-and-the-images-they-match.txt");
+
+    #[test]
+    fn patterns_match_as_in_the_kubelet() {
+        let mut seen = 0;
+        for line in VECTORS.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+            let fields: Vec<_> = line.split_whitespace().collect();
+            let [pattern, image, expected @ ("yes" | "no")] = fields[..] else {
+                panic!("not a vector: {line}")
+            };
+            let found = ImagePattern::parse(pattern).unwrap().matches(image);
+            assert_eq!(found, expected == "yes", "{line}");
+            seen += 1;
+        }
+        assert_eq!(seen, 43);
+    }
+
+    #[test]
+    fn a_glob_in_the_port_is_refused() {
+        let refusal = ImagePattern::parse("registry.io:*").unwrap_err().to_string();
+        assert_eq!(refusal, r#"parse "https://registry.io:*": invalid port ":*" after host"#);
+    }
+
+    proptest! {
+        #[test]
+        fn a_pattern_without_globs_matches_itself_and_all_below(
+            image in "[a-z0-9-]{1,9}(\\.[a-z0-9-]{1,9}){0,3}(:[0-9]{1,5})?(/[a-z0-9._-]{1,9}){0,3}",
+            below in "(/[a-z0-9]{1,9}){0,2}",
+        ) {
+            let pattern = ImagePattern::parse(image.as_str()).unwrap();
+            prop_assert!(pattern.matches(&image));
+            prop_assert!(pattern.matches(&(image + &below)));
+        }
+
+        #[test]
+        fn an_image_of_another_port_is_never_meant(
+            host in "[a-z0-9]{1,9}(\\.[a-z0-9]{1,9}){0,3}", port in 0..65536_u32, other in 0..65536_u32,
+        ) {
+            prop_assume!(port != other);
+            let pattern = ImagePattern::parse(format!("{host}:{port}")).unwrap();
+            prop_assert!(!pattern.matches(&format!("{host}/x")) && !pattern.matches(&format!("{host}:{other}/x")), "{}", pattern);
+        }
+    }
+}

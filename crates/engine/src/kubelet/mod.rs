@@ -1,0 +1,24 @@
+//! The kubelet's side of a pull: when it runs a credential provider, what it says to it and hears from it,
+//! and which credentials it then tries in which order.
+//!
+//! Everything here follows the kubelet (1.36), also where it surprises; what surprises is reported by [`lint`].
+
+pub mod config;
+mod decode;
+pub mod exec;
+mod header;
+mod keyring;
+mod label_key;
+pub mod lint;
+mod matching;
+pub mod token;
+mod validate;
+
+pub use config::{ConfigFile, CredentialProviderConfig, Provider, TokenAttributes, TokenCacheType};
+pub use decode::{DecodeError, StrictFault, TypeFault};
+pub use exec::{ApiVersion, Request, Response};
+pub use header::HeaderError;
+pub use keyring::{Hit, Keyring};
+pub use matching::ImagePattern;
+pub use token::{Claims, Namespace};
+pub use validate::Violation;

@@ -1,0 +1,244 @@
+//! The kubelet's rules for a `CredentialProviderConfig`, in the order in which it checks them and with its texts.
+
+use std::collections::BTreeSet;
+
+use super::config::{CredentialProviderConfig, EnvVar, Provider, TokenAttributes, TokenCacheType};
+use super::decode::{RawProvider, RawTokenAttributes};
+use super::exec::ApiVersion;
+use super::label_key::label_key_faults;
+use super::matching::ImagePattern;
+use crate::finding::DocPath;
+use crate::go::marshal::{marshal_text, marshal_texts};
+use crate::go::quote::quote;
+
+/// One rule broken. The kubelet's text does not say by which provider; the place does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Where, counting the providers of all files together.
+    pub at: DocPath,
+    /// The kubelet's text.
+    pub message: String,
+}
+
+/// All violations as the kubelet puts them together: each text once, in brackets when there are several.
+pub(super) fn summary(violations: &[Violation]) -> String {
+    let mut seen = BTreeSet::new();
+    let texts = violations.iter().map(|violation| violation.message.as_str());
+    let texts: Vec<_> = texts.filter(|text| seen.insert(*text)).collect();
+    match texts[..] {
+        [text] => text.to_owned(),
+        _ => format!("[{}]", texts.join(", ")),
+    }
+}
+
+/// The configuration, if no rule is broken.
+pub(super) fn validate(raw: Vec<RawProvider>) -> Result<CredentialProviderConfig, Vec<Violation>> {
+    let root = Place { at: DocPath::root().key("providers"), field: "providers".to_owned() };
+    let mut report = Report::default();
+    if raw.is_empty() {
+        report.required(&root, "at least 1 item in plugins is required");
+    }
+    let mut names = BTreeSet::new();
+    let mut providers = Vec::new();
+    for (index, provider) in raw.into_iter().enumerate() {
+        let place = Place { at: root.at.index(index), field: root.field.clone() };
+        report.name(&place.child("name"), &provider.name, !names.insert(provider.name.clone()));
+        providers.extend(report.provider(&place, provider));
+    }
+    if report.0.is_empty() { Ok(CredentialProviderConfig { providers }) } else { Err(report.0) }
+}
+
+/// A field: where it is, and what the kubelet calls it.
+struct Place {
+    at: DocPath,
+    field: String,
+}
+
+impl Place {
+    fn child(&self, name: &str) -> Self {
+        Self { at: self.at.key(name), field: format!("{}.{name}", self.field) }
+    }
+
+    fn item(&self, index: usize) -> Self {
+        Self { at: self.at.index(index), field: self.field.clone() }
+    }
+}
+
+#[derive(Default)]
+struct Report(Vec<Violation>);
+
+impl Report {
+    /// `None` only where something was reported.
+    fn provider(&mut self, place: &Place, raw: RawProvider) -> Option<Provider> {
+        let api_version = self.api_version(&place.child("apiVersion"), &raw.api_version);
+        let match_images = self.match_images(&place.child("matchImages"), raw.match_images);
+        let default_cache_duration = raw.default_cache_duration;
+        let duration_place = place.child("defaultCacheDuration");
+        match default_cache_duration {
+            None => self.required(&duration_place, ""),
+            Some(duration) if duration.as_nanos() < 0 => {
+                let shown = marshal_text(&duration.to_string());
+                self.invalid(&duration_place, &shown, "must be greater than or equal to 0");
+            }
+            Some(_) => {}
+        }
+        let token_attributes = match raw.token_attributes {
+            None => None,
+            Some(attributes) => {
+                Some(self.token_attributes(&place.child("tokenAttributes"), &raw.api_version, attributes)?)
+            }
+        };
+        Some(Provider {
+            name: raw.name,
+            match_images,
+            default_cache_duration: default_cache_duration?,
+            api_version: api_version?,
+            args: raw.args,
+            env: raw.env.into_iter().map(|var| EnvVar { name: var.name, value: var.value }).collect(),
+            token_attributes,
+        })
+    }
+
+    /// An empty name passes: the kubelet trips over it only when it looks for the executable.
+    fn name(&mut self, place: &Place, name: &str, again: bool) {
+        for (broken, detail) in [
+            (name.contains('/'), "provider name cannot contain '/'"),
+            (name.contains(' '), "provider name cannot contain spaces"),
+            (name == ".", "provider name cannot be '.'"),
+            (name == "..", "provider name cannot be '..'"),
+        ] {
+            if broken {
+                self.invalid(place, &quote(name), detail);
+            }
+        }
+        if again {
+            self.duplicate(place, name);
+        }
+    }
+
+    fn api_version(&mut self, place: &Place, text: &str) -> Option<ApiVersion> {
+        let version = ApiVersion::from_text(text);
+        if text.is_empty() {
+            self.required(place, "");
+        } else if version.is_none() {
+            self.unsupported(place, &quote(text), &ApiVersion::ALL.map(ApiVersion::as_str));
+        }
+        version
+    }
+
+    fn match_images(&mut self, place: &Place, texts: Vec<String>) -> Vec<ImagePattern> {
+        if texts.is_empty() {
+            self.required(place, "at least 1 item in matchImages is required");
+        }
+        let mut patterns = Vec::new();
+        for (index, text) in texts.into_iter().enumerate() {
+            let shown = quote(&text);
+            match ImagePattern::parse(text) {
+                Ok(pattern) => patterns.push(pattern),
+                Err(error) => {
+                    self.invalid(&place.item(index), &shown, &format!("match image is invalid: {error}"));
+                }
+            }
+        }
+        patterns
+    }
+
+    fn token_attributes(
+        &mut self,
+        place: &Place,
+        api_version: &str,
+        raw: RawTokenAttributes,
+    ) -> Option<TokenAttributes> {
+        if raw.audience.is_empty() {
+            self.required(&place.child("serviceAccountTokenAudience"), "");
+        }
+        if raw.require_service_account.is_none() {
+            self.required(&place.child("requireServiceAccount"), "");
+        }
+        let v1 = ApiVersion::V1.as_str();
+        if api_version != v1 {
+            self.forbidden(place, &format!("tokenAttributes is only supported for {v1} API version"));
+        }
+        let required_place = place.child("requiredServiceAccountAnnotationKeys");
+        if raw.require_service_account == Some(false) && !raw.required_keys.is_empty() {
+            let detail =
+                "requireServiceAccount cannot be false when requiredServiceAccountAnnotationKeys is set";
+            self.forbidden(&required_place, detail);
+        }
+        self.annotation_keys(&required_place, &raw.required_keys);
+        self.annotation_keys(&place.child("optionalServiceAccountAnnotationKeys"), &raw.optional_keys);
+        let required: BTreeSet<_> = raw.required_keys.iter().map(String::as_str).collect();
+        let optional: BTreeSet<_> = raw.optional_keys.iter().map(String::as_str).collect();
+        let both: Vec<_> = required.intersection(&optional).copied().collect();
+        if !both.is_empty() {
+            self.invalid(place, &marshal_texts(both), "annotation keys cannot be both required and optional");
+        }
+        Some(TokenAttributes {
+            cache_type: self.cache_type(&place.child("cacheType"), &raw.cache_type)?,
+            audience: raw.audience,
+            require_service_account: raw.require_service_account?,
+            required_annotation_keys: raw.required_keys,
+            optional_annotation_keys: raw.optional_keys,
+        })
+    }
+
+    fn annotation_keys(&mut self, place: &Place, keys: &[String]) {
+        let mut seen = BTreeSet::new();
+        for (index, key) in keys.iter().enumerate() {
+            let place = place.item(index);
+            // Annotations are compared without case. Go lowers letter by letter.
+            let lower: String = key.chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect();
+            for fault in label_key_faults(&lower) {
+                self.invalid(&place, &quote(key), &fault);
+            }
+            if !seen.insert(key) {
+                self.duplicate(&place, key);
+            }
+        }
+    }
+
+    fn cache_type(&mut self, place: &Place, text: &str) -> Option<TokenCacheType> {
+        match text {
+            "ServiceAccount" => Some(TokenCacheType::ServiceAccount),
+            "Token" => Some(TokenCacheType::Token),
+            "" => {
+                let detail = "cacheType is required to be set when tokenAttributes is specified. Supported values are: ServiceAccount, Token";
+                self.required(place, detail);
+                None
+            }
+            // The one value that the kubelet shows as JSON.
+            other => {
+                self.unsupported(place, &marshal_text(other), &["ServiceAccount", "Token"]);
+                None
+            }
+        }
+    }
+
+    fn required(&mut self, place: &Place, detail: &str) {
+        self.push(place, "Required value", detail);
+    }
+
+    fn forbidden(&mut self, place: &Place, detail: &str) {
+        self.push(place, "Forbidden", detail);
+    }
+
+    fn invalid(&mut self, place: &Place, shown: &str, detail: &str) {
+        self.push(place, &format!("Invalid value: {shown}"), detail);
+    }
+
+    fn duplicate(&mut self, place: &Place, value: &str) {
+        self.push(place, &format!("Duplicate value: {}", quote(value)), "");
+    }
+
+    fn unsupported(&mut self, place: &Place, shown: &str, supported: &[&str]) {
+        let supported: Vec<_> = supported.iter().map(|value| quote(value)).collect();
+        let detail = format!("supported values: {}", supported.join(", "));
+        self.push(place, &format!("Unsupported value: {shown}"), &detail);
+    }
+
+    fn push(&mut self, place: &Place, what: &str, detail: &str) {
+        let separator = if detail.is_empty() { "" } else { ": " };
+        let message = format!("{}: {what}{separator}{detail}", place.field);
+        self.0.push(Violation { at: place.at.clone(), message });
+    }
+}
