@@ -33,24 +33,12 @@ pub struct Finding {
 impl Finding {
     /// An [`Severity::Error`] without help.
     pub fn error(rule: &'static str, at: DocPath, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Error,
-            rule,
-            at,
-            message: message.into(),
-            help: None,
-        }
+        Self { severity: Severity::Error, rule, at, message: message.into(), help: None }
     }
 
     /// A [`Severity::Warning`] without help.
     pub fn warning(rule: &'static str, at: DocPath, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Warning,
-            rule,
-            at,
-            message: message.into(),
-            help: None,
-        }
+        Self { severity: Severity::Warning, rule, at, message: message.into(), help: None }
     }
 
     /// The same finding with advice.
@@ -133,11 +121,7 @@ mod tests {
 
     #[test]
     fn a_path_reads_as_people_write_it() {
-        let path = DocPath::root()
-            .key("providers")
-            .index(0)
-            .key("matchImages")
-            .index(2);
+        let path = DocPath::root().key("providers").index(0).key("matchImages").index(2);
         assert_eq!(path.to_string(), "providers[0].matchImages[2]");
         assert_eq!(DocPath::root().to_string(), "");
     }

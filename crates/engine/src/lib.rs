@@ -14,5 +14,6 @@ pub mod credentials;
 pub mod finding;
 pub mod go;
 pub mod kubelet;
+pub mod plan;
 pub mod reference;
 pub mod registries;

@@ -21,6 +21,8 @@ pub(super) fn validate(digest: &str) -> Result<(), DigestError> {
         "sha256" => 64,
         "sha384" => 96,
         "sha512" => 128,
+        // The reference grammar lets algorithms have upper case, the digest grammar does not.
+        other if other.bytes().any(|b| b.is_ascii_uppercase()) => return Err(DigestError::Format),
         _ => return Err(DigestError::Unsupported),
     };
     if hex.len() != digits {

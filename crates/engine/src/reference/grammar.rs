@@ -34,12 +34,7 @@ pub(super) fn parts(dialect: Dialect, text: &str) -> Option<Parts<'_>> {
         _ if is_path(name) => 0,
         _ => return None,
     };
-    Some(Parts {
-        name,
-        domain,
-        tag,
-        digest,
-    })
+    Some(Parts { name, domain, tag, digest })
 }
 
 /// `host[:port]`.
@@ -123,16 +118,10 @@ fn is_digest(text: &str) -> bool {
 }
 
 pub(super) fn has_upper_case(text: &str) -> bool {
-    text.chars()
-        .any(|c| c.is_ascii_uppercase() || (!c.is_ascii() && c.to_lowercase().ne([c])))
+    text.chars().any(|c| c.is_ascii_uppercase() || (!c.is_ascii() && c.to_lowercase().ne([c])))
 }
 
 /// Go's `strings.ToLower`, which maps one character to one: `İ` to a plain `i`.
 pub(super) fn lower_case(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            let mut lower = c.to_lowercase();
-            lower.next()
-        })
-        .collect()
+    text.chars().filter_map(|c| c.to_lowercase().next()).collect()
 }

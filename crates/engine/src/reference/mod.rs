@@ -101,11 +101,7 @@ impl Reference {
     /// As [`Self::parse`], and [`ReferenceError::NotCanonical`] for a short form.
     pub fn parse_canonical(text: &str) -> Result<Self, ReferenceError> {
         let reference = Self::parse(Dialect::Runtime, text)?;
-        if reference.is_written(text) {
-            Ok(reference)
-        } else {
-            Err(ReferenceError::NotCanonical)
-        }
+        if reference.is_written(text) { Ok(reference) } else { Err(ReferenceError::NotCanonical) }
     }
 
     /// Parses by the grammar alone, without turning short forms into long ones.
@@ -176,22 +172,13 @@ impl Reference {
     /// Only the name, for questions that do not depend on tag or digest.
     #[must_use]
     pub fn repository(&self) -> Self {
-        Self {
-            name: self.name.clone(),
-            domain: self.domain,
-            tag: None,
-            digest: None,
-        }
+        Self { name: self.name.clone(), domain: self.domain, tag: None, digest: None }
     }
 
     /// This repository with the tag and digest of another reference.
     #[must_use]
     pub(crate) fn with_version_of(&self, other: &Self) -> Self {
-        Self {
-            tag: other.tag.clone(),
-            digest: other.digest.clone(),
-            ..self.repository()
-        }
+        Self { tag: other.tag.clone(), digest: other.digest.clone(), ..self.repository() }
     }
 
     /// Whether `text` is exactly what this reference displays as; saves building the text.
@@ -201,10 +188,7 @@ impl Reference {
         };
         let rest = match &self.tag {
             None => rest,
-            Some(tag) => match rest
-                .strip_prefix(':')
-                .and_then(|rest| rest.strip_prefix(tag.as_str()))
-            {
+            Some(tag) => match rest.strip_prefix(':').and_then(|rest| rest.strip_prefix(tag.as_str())) {
                 Some(rest) => rest,
                 None => return false,
             },
@@ -241,11 +225,7 @@ fn split_domain(dialect: Dialect, text: &str) -> (&str, bool, &str) {
         Some((first, rest)) if looks_like_host(dialect, first) => (first, rest),
         _ => (DOCKER_HUB, text),
     };
-    let domain = if domain == DOCKER_HUB_LEGACY {
-        DOCKER_HUB
-    } else {
-        domain
-    };
+    let domain = if domain == DOCKER_HUB_LEGACY { DOCKER_HUB } else { domain };
     (domain, domain == DOCKER_HUB && !rest.contains('/'), rest)
 }
 

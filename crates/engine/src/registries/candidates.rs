@@ -77,10 +77,7 @@ pub enum CandidateError {
         origin: PathBuf,
     },
     /// The name does not fit under a search registry.
-    #[error(
-        "creating reference with unqualified-search registry {}: {source}",
-        quote(registry)
-    )]
+    #[error("creating reference with unqualified-search registry {}: {source}", quote(registry))]
     Search {
         /// The host.
         registry: String,
@@ -98,17 +95,11 @@ impl RegistriesConf {
     /// # Errors
     /// If the name stands for nothing, or for several things in enforcing mode.
     pub fn candidates(&self, input: &str) -> Result<Vec<Candidate>, CandidateError> {
-        let written =
-            Reference::parse_exact(Dialect::Runtime, input).map_err(|source| CandidateError::Parse {
-                input: input.to_owned(),
-                source,
-            })?;
+        let written = Reference::parse_exact(Dialect::Runtime, input)
+            .map_err(|source| CandidateError::Parse { input: input.to_owned(), source })?;
         if is_qualified(written.domain()) {
-            let reference =
-                Reference::parse(Dialect::Runtime, input).map_err(|source| CandidateError::Normalise {
-                    input: input.to_owned(),
-                    source,
-                })?;
+            let reference = Reference::parse(Dialect::Runtime, input)
+                .map_err(|source| CandidateError::Normalise { input: input.to_owned(), source })?;
             return Ok(vec![Candidate {
                 reference: reference.or_latest(),
                 reason: CandidateReason::Qualified,
@@ -120,9 +111,7 @@ impl RegistriesConf {
             let reference = target.with_version_of(&written).or_latest();
             return Ok(vec![Candidate {
                 reference,
-                reason: CandidateReason::Alias {
-                    origin: alias.origin.clone(),
-                },
+                reason: CandidateReason::Alias { origin: alias.origin.clone() },
             }]);
         }
         let searched = self.searched(input)?;
@@ -130,6 +119,16 @@ impl RegistriesConf {
             return Err(CandidateError::Ambiguous(input.to_owned()));
         }
         Ok(searched)
+    }
+
+    /// The repositories that a short name may stand for, whatever the mode; none if it stands for nothing.
+    pub(crate) fn candidates_of_short_name(&self, name: &str) -> Vec<Reference> {
+        let alias = self.aliases().get(name).and_then(|alias| alias.target.clone());
+        if let Some(target) = alias {
+            return vec![target];
+        }
+        let searched = self.searched(name).unwrap_or_default();
+        searched.into_iter().map(|candidate| candidate.reference).collect()
     }
 
     fn searched(&self, input: &str) -> Result<Vec<Candidate>, CandidateError> {
@@ -148,21 +147,10 @@ impl RegistriesConf {
         hosts
             .iter()
             .map(|registry| {
-                let reference =
-                    Reference::parse(Dialect::Runtime, &format!("{registry}/{input}")).map_err(|source| {
-                        CandidateError::Search {
-                            registry: registry.clone(),
-                            source,
-                        }
-                    })?;
-                let reason = CandidateReason::Search {
-                    registry: registry.clone(),
-                    origin: origin.clone(),
-                };
-                Ok(Candidate {
-                    reference: reference.or_latest(),
-                    reason,
-                })
+                let reference = Reference::parse(Dialect::Runtime, &format!("{registry}/{input}"))
+                    .map_err(|source| CandidateError::Search { registry: registry.clone(), source })?;
+                let reason = CandidateReason::Search { registry: registry.clone(), origin: origin.clone() };
+                Ok(Candidate { reference: reference.or_latest(), reason })
             })
             .collect()
     }
@@ -194,10 +182,7 @@ pub(super) fn check_aliases(
     }
     match first_bad {
         None => Ok(aliases),
-        Some(name) => Err(refuse(
-            DocPath::root().key("aliases").key(name),
-            Problem::Aliases(problems),
-        )),
+        Some(name) => Err(refuse(DocPath::root().key("aliases").key(name), Problem::Aliases(problems))),
     }
 }
 
@@ -213,10 +198,7 @@ fn check_short_name(name: &str) -> Result<(), String> {
     } else {
         return Ok(());
     };
-    Err(format!(
-        "invalid short name {}: must not contain {excess}",
-        quote(name)
-    ))
+    Err(format!("invalid short name {}: must not contain {excess}", quote(name)))
 }
 
 fn parse_alias(value: &str) -> Result<Reference, String> {

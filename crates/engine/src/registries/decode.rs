@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 
 use toml::de::{DeTable, DeValue};
+use toml_parser::Source;
+use toml_parser::lexer::TokenKind;
 
 use super::problem::{ConfError, Problem};
 use crate::finding::{DocPath, Finding};
@@ -52,35 +54,30 @@ pub(super) fn decode(text: &str, findings: &mut Vec<Finding>) -> Result<RawConf,
         span: error.span(),
         problem: Problem::Syntax(error.message().to_owned()),
     })?;
+    check_lines(text)?;
     let mut conf = RawConf::default();
     let mut decoder = Decoder { findings };
-    decoder.fields(
-        document.get_ref(),
-        TOP_LEVEL,
-        Place::ROOT,
-        |decoder, name, value, place| {
-            match name {
-                "registry" => {
-                    conf.registries = list(value, place, |item, place| decoder.registry(item, place))?;
-                }
-                "unqualified-search-registries" => conf.search = Some(strings(value, place)?),
-                "credential-helpers" => conf.credential_helpers = Some(strings(value, place)?),
-                "short-name-mode" => conf.short_name_mode = string(value, place)?,
-                "additional-layer-store-auth-helper" => {
-                    conf.additional_layer_store_auth_helper = string(value, place)?;
-                }
-                "aliases" => {
-                    for (name, target) in table(value, place)? {
-                        let place = place.key(name.get_ref());
-                        conf.aliases
-                            .insert(name.get_ref().to_string(), string(target.get_ref(), place)?);
-                    }
-                }
-                _ => decoder.version1(value, place, &mut conf.version1)?,
+    decoder.fields(document.get_ref(), TOP_LEVEL, Place::ROOT, |decoder, name, value, place| {
+        match name {
+            "registry" => {
+                conf.registries = list(value, place, |item, place| decoder.registry(item, place))?;
             }
-            Ok(())
-        },
-    )?;
+            "unqualified-search-registries" => conf.search = Some(strings(value, place)?),
+            "credential-helpers" => conf.credential_helpers = Some(strings(value, place)?),
+            "short-name-mode" => conf.short_name_mode = string(value, place)?,
+            "additional-layer-store-auth-helper" => {
+                conf.additional_layer_store_auth_helper = string(value, place)?;
+            }
+            "aliases" => {
+                for (name, target) in table(value, place)? {
+                    let place = place.key(name.get_ref());
+                    conf.aliases.insert(name.get_ref().to_string(), string(target.get_ref(), place)?);
+                }
+            }
+            _ => decoder.version1(value, place, &mut conf.version1)?,
+        }
+        Ok(())
+    })?;
     Ok(conf)
 }
 
@@ -114,23 +111,18 @@ struct Decoder<'f> {
 impl Decoder<'_> {
     fn registry(&mut self, value: &DeValue<'_>, place: Place<'_>) -> Result<RawRegistry, ConfError> {
         let mut registry = RawRegistry::default();
-        self.fields(
-            table(value, place)?,
-            REGISTRY,
-            place,
-            |decoder, name, value, place| {
-                match name {
-                    "prefix" => registry.prefix = string(value, place)?,
-                    "blocked" => registry.blocked = boolean(value, place)?,
-                    "mirror-by-digest-only" => registry.mirror_by_digest_only = boolean(value, place)?,
-                    "mirror" => {
-                        registry.mirrors = list(value, place, |item, place| decoder.mirror(item, place))?;
-                    }
-                    _ => registry.endpoint.set(name, value, place)?,
+        self.fields(table(value, place)?, REGISTRY, place, |decoder, name, value, place| {
+            match name {
+                "prefix" => registry.prefix = string(value, place)?,
+                "blocked" => registry.blocked = boolean(value, place)?,
+                "mirror-by-digest-only" => registry.mirror_by_digest_only = boolean(value, place)?,
+                "mirror" => {
+                    registry.mirrors = list(value, place, |item, place| decoder.mirror(item, place))?;
                 }
-                Ok(())
-            },
-        )?;
+                _ => registry.endpoint.set(name, value, place)?,
+            }
+            Ok(())
+        })?;
         Ok(registry)
     }
 
@@ -148,27 +140,17 @@ impl Decoder<'_> {
         place: Place<'_>,
         version1: &mut Version1,
     ) -> Result<(), ConfError> {
-        self.fields(
-            table(value, place)?,
-            VERSION1,
-            place,
-            |decoder, name, value, place| {
-                let target = match name {
-                    "search" => &mut version1.search,
-                    "insecure" => &mut version1.insecure,
-                    _ => &mut version1.block,
-                };
-                decoder.fields(
-                    table(value, place)?,
-                    VERSION1_LIST,
-                    place,
-                    |_, _, value, place| {
-                        *target = Some(strings(value, place)?);
-                        Ok(())
-                    },
-                )
-            },
-        )
+        self.fields(table(value, place)?, VERSION1, place, |decoder, name, value, place| {
+            let target = match name {
+                "search" => &mut version1.search,
+                "insecure" => &mut version1.insecure,
+                _ => &mut version1.block,
+            };
+            decoder.fields(table(value, place)?, VERSION1_LIST, place, |_, _, value, place| {
+                *target = Some(strings(value, place)?);
+                Ok(())
+            })
+        })
     }
 
     /// Calls `set` for each entry of `table` that is one of `names`, with the name as we spell it.
@@ -227,11 +209,7 @@ impl RawEndpoint {
 }
 
 fn unknown_key(key: &str, names: &[&str], at: DocPath) -> Finding {
-    let finding = Finding::warning(
-        "registries/unknown-key",
-        at,
-        format!("unknown key {key:?} is ignored"),
-    );
+    let finding = Finding::warning("registries/unknown-key", at, format!("unknown key {key:?} is ignored"));
     let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
     match names.iter().find(|name| plain(name) == plain(key)) {
         Some(name) => finding.with_help(format!("did you mean {name:?}?")),
@@ -240,7 +218,30 @@ fn unknown_key(key: &str, names: &[&str], at: DocPath) -> Finding {
     }
 }
 
-/// Go's decoder reads every number, also of keys that nobody wants, and refuses those that do not fit.
+/// Key, `=` and value stand on one line, also in an inline table, which otherwise may span several; our parser
+/// lets a new line pass there, the Go decoder does not.
+fn check_lines(text: &str) -> Result<(), ConfError> {
+    if !text.contains('{') {
+        return Ok(());
+    }
+    let mut before = TokenKind::Newline;
+    for token in Source::new(text).lex().filter(|token| token.kind() != TokenKind::Whitespace) {
+        let pair = (before, token.kind());
+        before = token.kind();
+        if let (TokenKind::Newline | TokenKind::Comment, TokenKind::Equals)
+        | (TokenKind::Equals, TokenKind::Newline | TokenKind::Comment) = pair
+        {
+            return Err(ConfError {
+                at: DocPath::root(),
+                span: Some(token.span().start()..token.span().end()),
+                problem: Problem::Syntax("key, `=` and value must stand on one line".to_owned()),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Go's decoder reads every number and time, also of keys that nobody wants, and refuses those that do not fit.
 fn check_range(value: &DeValue<'_>, place: Place<'_>) -> Result<(), ConfError> {
     match value {
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
@@ -252,28 +253,27 @@ fn check_range(value: &DeValue<'_>, place: Place<'_>) -> Result<(), ConfError> {
             }
             _ => Ok(()),
         },
+        // Go has no leap seconds.
+        DeValue::Datetime(moment) if moment.time.is_some_and(|time| time.second == Some(60)) => {
+            Err(place.error(Problem::OutOfRange(moment.to_string())))
+        }
         DeValue::Array(items) => items
             .iter()
             .enumerate()
             .try_for_each(|(index, item)| check_range(item.get_ref(), place.index(index))),
-        DeValue::Table(entries) => entries
-            .iter()
-            .try_for_each(|(key, value)| check_range(value.get_ref(), place.key(key.get_ref()))),
+        DeValue::Table(entries) => {
+            entries.iter().try_for_each(|(key, value)| check_range(value.get_ref(), place.key(key.get_ref())))
+        }
         _ => Ok(()),
     }
 }
 
 fn string(value: &DeValue<'_>, place: Place<'_>) -> Result<String, ConfError> {
-    value
-        .as_str()
-        .map(str::to_owned)
-        .ok_or_else(|| place.wrong_type("a string", value))
+    value.as_str().map(str::to_owned).ok_or_else(|| place.wrong_type("a string", value))
 }
 
 fn boolean(value: &DeValue<'_>, place: Place<'_>) -> Result<bool, ConfError> {
-    value
-        .as_bool()
-        .ok_or_else(|| place.wrong_type("true or false", value))
+    value.as_bool().ok_or_else(|| place.wrong_type("true or false", value))
 }
 
 fn table<'v, 'i>(value: &'v DeValue<'i>, place: Place<'_>) -> Result<&'v DeTable<'i>, ConfError> {
@@ -285,14 +285,8 @@ fn list<T>(
     place: Place<'_>,
     mut each: impl FnMut(&DeValue<'_>, Place<'_>) -> Result<T, ConfError>,
 ) -> Result<Vec<T>, ConfError> {
-    let items = value
-        .as_array()
-        .ok_or_else(|| place.wrong_type("a list", value))?;
-    items
-        .iter()
-        .enumerate()
-        .map(|(index, item)| each(item.get_ref(), place.index(index)))
-        .collect()
+    let items = value.as_array().ok_or_else(|| place.wrong_type("a list", value))?;
+    items.iter().enumerate().map(|(index, item)| each(item.get_ref(), place.index(index))).collect()
 }
 
 fn strings(value: &DeValue<'_>, place: Place<'_>) -> Result<Vec<String>, ConfError> {
@@ -324,23 +318,14 @@ enum PlaceStep<'p> {
 }
 
 impl<'p> Place<'p> {
-    const ROOT: Place<'static> = Place {
-        parent: None,
-        step: PlaceStep::Root,
-    };
+    const ROOT: Place<'static> = Place { parent: None, step: PlaceStep::Root };
 
     fn key(&'p self, key: &'p str) -> Place<'p> {
-        Place {
-            parent: Some(self),
-            step: PlaceStep::Key(key),
-        }
+        Place { parent: Some(self), step: PlaceStep::Key(key) }
     }
 
     fn index(&'p self, index: usize) -> Place<'p> {
-        Place {
-            parent: Some(self),
-            step: PlaceStep::Index(index),
-        }
+        Place { parent: Some(self), step: PlaceStep::Index(index) }
     }
 
     fn path(&self) -> DocPath {
@@ -353,17 +338,10 @@ impl<'p> Place<'p> {
     }
 
     fn error(&self, problem: Problem) -> ConfError {
-        ConfError {
-            at: self.path(),
-            span: None,
-            problem,
-        }
+        ConfError { at: self.path(), span: None, problem }
     }
 
     fn wrong_type(&self, expected: &'static str, found: &DeValue<'_>) -> ConfError {
-        self.error(Problem::Type {
-            expected,
-            found: found.type_str(),
-        })
+        self.error(Problem::Type { expected, found: found.type_str() })
     }
 }

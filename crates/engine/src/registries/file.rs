@@ -34,10 +34,7 @@ impl ConfFile {
         let mut findings = Vec::new();
         let raw = decode(text, &mut findings)?;
         if let Some(converted) = convert_version1(&raw.version1) {
-            return Err(refuse(
-                DocPath::root().key("registries"),
-                Problem::Version1 { converted },
-            ));
+            return Err(refuse(DocPath::root().key("registries"), Problem::Version1 { converted }));
         }
         let registries = check_registries(raw.registries)?;
         check_conflicts(&registries)?;
@@ -45,10 +42,7 @@ impl ConfFile {
         let registries = first_of_each_prefix(registries, &mut findings);
         let short_name_mode = check_short_name_mode(&raw.short_name_mode)?;
         if let Some((index, registry)) = first_bad_wildcard(&registries) {
-            return Err(refuse(
-                registry_at(index).key("prefix"),
-                Problem::Wildcard(registry.prefix.clone()),
-            ));
+            return Err(refuse(registry_at(index).key("prefix"), Problem::Wildcard(registry.prefix.clone())));
         }
         let (positions, registries) = registries.into_iter().unzip();
         Ok(Self {
@@ -89,10 +83,7 @@ fn normalise(text: &str, at: impl FnOnce() -> DocPath) -> Result<String, ConfErr
 }
 
 fn check_registries(raw: Vec<RawRegistry>) -> Result<Vec<Registry>, ConfError> {
-    raw.into_iter()
-        .enumerate()
-        .map(|(index, raw)| check_registry(raw, index))
-        .collect()
+    raw.into_iter().enumerate().map(|(index, raw)| check_registry(raw, index)).collect()
 }
 
 fn check_registry(raw: RawRegistry, index: usize) -> Result<Registry, ConfError> {
@@ -111,10 +102,7 @@ fn check_registry(raw: RawRegistry, index: usize) -> Result<Registry, ConfError>
         prefix
     };
     if !raw.endpoint.pull_from_mirror.is_empty() {
-        return Err(refuse(
-            at("pull-from-mirror"),
-            Problem::PullFromMirrorOnRegistry(prefix),
-        ));
+        return Err(refuse(at("pull-from-mirror"), Problem::PullFromMirrorOnRegistry(prefix)));
     }
     let digest_only_for = raw.mirror_by_digest_only.then_some(prefix.as_str());
     let mirrors = raw
@@ -146,35 +134,24 @@ fn check_mirror(
         return Err(refuse(at(), Problem::NoMirrorLocation));
     }
     let value = raw.pull_from_mirror;
-    let pull_from_mirror = match (value.as_str(), digest_only_for) {
-        ("", _) => None,
-        (_, Some(prefix)) => {
-            let problem = Problem::MirrorUseTwice {
-                prefix: prefix.to_owned(),
-                mirror: location,
-            };
-            return Err(refuse(at().key("pull-from-mirror"), problem));
-        }
-        (text, None) => match PullFromMirror::parse(text) {
-            Some(known) => Some(known),
-            None => {
-                let problem = Problem::PullFromMirrorValue {
-                    value,
-                    mirror: location,
-                };
-                return Err(refuse(at().key("pull-from-mirror"), problem));
-            }
-        },
+    let known = PullFromMirror::parse(&value);
+    let problem = match digest_only_for {
+        _ if value.is_empty() => None,
+        Some(prefix) => Some(Problem::MirrorUseTwice { prefix: prefix.to_owned(), mirror: location.clone() }),
+        None if known.is_none() => Some(Problem::PullFromMirrorValue { value, mirror: location.clone() }),
+        None => None,
     };
-    let endpoint = Endpoint {
-        location,
-        insecure: raw.insecure,
-        namespace_proxy: raw.namespace_proxy,
-    };
-    Ok(Mirror {
-        endpoint,
-        pull_from_mirror,
-    })
+    if let Some(problem) = problem {
+        return Err(refuse(at().key("pull-from-mirror"), problem));
+    }
+    let endpoint = Endpoint { location, insecure: raw.insecure, namespace_proxy: raw.namespace_proxy };
+    Ok(Mirror { endpoint, pull_from_mirror: known })
+}
+
+/// The first entry of a location, and what another one of it contradicts.
+struct Seen {
+    first: usize,
+    conflict: Option<&'static str>,
 }
 
 /// Entries of one location must agree. One pass: each is compared with the first of its location, which finds
@@ -187,16 +164,9 @@ fn check_conflicts(registries: &[Registry]) -> Result<(), ConfError> {
             registry.endpoint.location.clone()
         }
     };
-    struct Seen {
-        first: usize,
-        conflict: Option<&'static str>,
-    }
     let mut seen: HashMap<String, Seen> = HashMap::new();
     for (index, registry) in registries.iter().enumerate() {
-        let entry = seen.entry(place(registry)).or_insert(Seen {
-            first: index,
-            conflict: None,
-        });
+        let entry = seen.entry(place(registry)).or_insert(Seen { first: index, conflict: None });
         let first = &registries[entry.first];
         if entry.conflict.is_none() {
             // The loader asks for `insecure` before `blocked` at each pair.
@@ -207,18 +177,12 @@ fn check_conflicts(registries: &[Registry]) -> Result<(), ConfError> {
             }
         }
     }
-    let earliest = seen
-        .values()
-        .filter_map(|seen| Some((seen.first, seen.conflict?)))
-        .min();
+    let earliest = seen.values().filter_map(|seen| Some((seen.first, seen.conflict?))).min();
     match earliest {
         None => Ok(()),
         Some((first, setting)) => {
             let location = registries[first].endpoint.location.clone();
-            Err(refuse(
-                registry_at(first).key(setting),
-                Problem::Conflict { location, setting },
-            ))
+            Err(refuse(registry_at(first).key(setting), Problem::Conflict { location, setting }))
         }
     }
 }
@@ -265,10 +229,9 @@ fn check_short_name_mode(text: &str) -> Result<Option<ShortNameMode>, ConfError>
     match (text, ShortNameMode::parse(text)) {
         ("", _) => Ok(None),
         (_, Some(mode)) => Ok(Some(mode)),
-        (_, None) => Err(refuse(
-            DocPath::root().key("short-name-mode"),
-            Problem::ShortNameMode(text.to_owned()),
-        )),
+        (_, None) => {
+            Err(refuse(DocPath::root().key("short-name-mode"), Problem::ShortNameMode(text.to_owned())))
+        }
     }
 }
 
@@ -288,16 +251,11 @@ fn convert_version1(old: &Version1) -> Option<String> {
     let mut set = |locations: &Option<Vec<String>>, flag: fn(&mut Registry)| {
         for location in locations.iter().flatten() {
             let location = location.trim_end_matches('/');
-            let known = registries
-                .iter()
-                .position(|registry| registry.endpoint.location == location);
+            let known = registries.iter().position(|registry| registry.endpoint.location == location);
             let index = known.unwrap_or_else(|| {
                 registries.push(Registry {
                     prefix: String::new(),
-                    endpoint: Endpoint {
-                        location: location.to_owned(),
-                        ..Endpoint::default()
-                    },
+                    endpoint: Endpoint { location: location.to_owned(), ..Endpoint::default() },
                     blocked: false,
                     mirror_by_digest_only: false,
                     mirrors: Vec::new(),

@@ -17,10 +17,8 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn new(registries: &[Registry]) -> Self {
-        let mut index = Self {
-            literals: HashMap::with_capacity(registries.len()),
-            wildcards: HashMap::new(),
-        };
+        let mut index =
+            Self { literals: HashMap::with_capacity(registries.len()), wildcards: HashMap::new() };
         for (position, registry) in registries.iter().enumerate() {
             match wildcard_suffix(&registry.prefix) {
                 Some(suffix) => index.wildcards.insert(suffix.into(), position),
@@ -38,10 +36,7 @@ impl Index {
             let prefix = registries[*position].prefix.as_str();
             (prefix.len(), std::cmp::Reverse(prefix))
         };
-        self.literal(name)
-            .into_iter()
-            .chain(self.wildcard(name))
-            .max_by_key(rank)
+        self.literal(name).into_iter().chain(self.wildcard(name)).max_by_key(rank)
     }
 
     fn literal(&self, name: &str) -> Option<usize> {
@@ -57,15 +52,9 @@ impl Index {
     }
 
     fn wildcard(&self, name: &str) -> impl Iterator<Item = usize> {
-        let host = if self.wildcards.is_empty() {
-            ""
-        } else {
-            name.split('/').next().unwrap_or_default()
-        };
+        let host = if self.wildcards.is_empty() { "" } else { name.split('/').next().unwrap_or_default() };
         host.match_indices('.').filter_map(move |(start, _)| {
-            let end = name[start..]
-                .find(is_boundary)
-                .map_or(name.len(), |length| start + length);
+            let end = name[start..].find(is_boundary).map_or(name.len(), |length| start + length);
             let suffix = &name[start..end];
             let position = self.wildcards.get(suffix).copied()?;
             // The library looks at the first occurrence of the suffix only: `a.x.io.x.io` is not under `*.x.io`.

@@ -12,9 +12,7 @@ pub(super) fn registry(at: &DocPath, registry: &Registry, findings: &mut Vec<Fin
     findings.extend(blocked_elsewhere(registry, || at.key("blocked")));
     let mirrors = registry.mirrors.iter().enumerate();
     for (mirror, entry) in mirrors {
-        findings.extend(never_rewrites(&entry.endpoint, || {
-            at.key("mirror").index(mirror).key("location")
-        }));
+        findings.extend(never_rewrites(&entry.endpoint, || at.key("mirror").index(mirror).key("location")));
     }
     findings.extend(never_rewrites(&registry.endpoint, || at.key("location")));
 }
@@ -22,25 +20,15 @@ pub(super) fn registry(at: &DocPath, registry: &Registry, findings: &mut Vec<Fin
 fn never_matches(prefix: &str, at: impl Fn() -> DocPath) -> Option<Finding> {
     let warn = |message: &str, help: &str| {
         Some(
-            Finding::warning(
-                "registries/never-matches",
-                at(),
-                format!("{} {message}", quote(prefix)),
-            )
-            .with_help(help),
+            Finding::warning("registries/never-matches", at(), format!("{} {message}", quote(prefix)))
+                .with_help(help),
         )
     };
     if prefix.is_empty() {
         return warn("matches nothing", "name a registry");
     }
-    if wildcard_suffix(prefix)
-        .map_or(prefix, |suffix| suffix)
-        .contains('*')
-    {
-        return warn(
-            "matches nothing",
-            "the only wildcard is \"*.\" at the beginning, for subdomains",
-        );
+    if wildcard_suffix(prefix).map_or(prefix, |suffix| suffix).contains('*') {
+        return warn("matches nothing", "the only wildcard is \"*.\" at the beginning, for subdomains");
     }
     if prefix.contains("://") {
         return warn("matches nothing", "leave out the scheme");
@@ -73,10 +61,7 @@ fn blocked_elsewhere(registry: &Registry, at: impl Fn() -> DocPath) -> Option<Fi
                 quote(location)
             ),
         )
-        .with_help(format!(
-            "add an entry with location = {} and blocked = true",
-            quote(location)
-        ))
+        .with_help(format!("add an entry with location = {} and blocked = true", quote(location)))
     })
 }
 

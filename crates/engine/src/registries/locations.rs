@@ -22,8 +22,9 @@ pub struct LoaderEnv {
     pub xdg_config_home: Option<PathBuf>,
     /// The user's home, if there is one.
     pub home: Option<PathBuf>,
-    /// The user's number (`_CONTAINERS_ROOTLESS_UID` or that of the process).
-    pub uid: u32,
+    /// The user's number (`_CONTAINERS_ROOTLESS_UID` or that of the process); negative for none, and then only the
+    /// folders for everybody count.
+    pub uid: i64,
 }
 
 /// Where to look, in order.
@@ -55,7 +56,9 @@ impl LoaderEnv {
     pub fn from_vars(var: impl Fn(&str) -> Option<OsString>, uid: u32) -> Self {
         let path = |name: &str| var(name).map(PathBuf::from);
         let non_empty = |name: &str| path(name).filter(|path| !path.as_os_str().is_empty());
-        let rootless_uid = var("_CONTAINERS_ROOTLESS_UID").and_then(|uid| uid.to_str()?.parse().ok());
+        // Go reads what is no number as 0, and so takes a garbled variable for root.
+        let rootless_uid = non_empty("_CONTAINERS_ROOTLESS_UID")
+            .map(|uid| uid.to_str().and_then(|uid| uid.parse().ok()).unwrap_or(0));
         Self {
             conf: None,
             conf_dir: None,
@@ -63,7 +66,7 @@ impl LoaderEnv {
             env_override: non_empty("CONTAINERS_REGISTRIES_CONF_OVERRIDE"),
             xdg_config_home: path("XDG_CONFIG_HOME"),
             home: non_empty("HOME"),
-            uid: rootless_uid.unwrap_or(uid),
+            uid: rootless_uid.unwrap_or(i64::from(uid)),
         }
     }
 
@@ -88,32 +91,21 @@ impl LoaderEnv {
             Some(dir) => vec![dir.clone()],
             None => {
                 let user = user.iter().map(|dir| dir.join("registries.conf.d"));
-                user.chain(
-                    SYSTEM
-                        .iter()
-                        .flat_map(|dir| self.system_drop_in_dirs(Path::new(dir))),
-                )
-                .collect()
+                user.chain(SYSTEM.iter().flat_map(|dir| self.system_drop_in_dirs(Path::new(dir)))).collect()
             }
         };
-        let extra = if self.conf_dir.is_none() {
-            self.env_override.clone()
-        } else {
-            None
-        };
-        SearchPath {
-            main,
-            drop_in_dirs,
-            extra,
-        }
+        let extra = if self.conf_dir.is_none() { self.env_override.clone() } else { None };
+        SearchPath { main, drop_in_dirs, extra }
     }
 
     fn system_drop_in_dirs(&self, dir: &Path) -> Vec<PathBuf> {
-        let mut dirs = if self.uid == 0 {
-            vec![dir.join("registries.rootful.conf.d")]
-        } else {
-            let rootless = dir.join("registries.rootless.conf.d");
-            vec![rootless.join(self.uid.to_string()), rootless]
+        let mut dirs = match self.uid {
+            ..0 => Vec::new(),
+            0 => vec![dir.join("registries.rootful.conf.d")],
+            1.. => {
+                let rootless = dir.join("registries.rootless.conf.d");
+                vec![rootless.join(self.uid.to_string()), rootless]
+            }
         };
         dirs.push(dir.join("registries.conf.d"));
         dirs

@@ -75,12 +75,11 @@ impl RegistriesConf {
         for (path, file) in files {
             let origin = paths.len();
             for registry in file.registries {
-                match known.get(&registry.prefix) {
-                    Some(&position) => entries[position] = (registry, origin),
-                    None => {
-                        known.insert(registry.prefix.clone(), entries.len());
-                        entries.push((registry, origin));
-                    }
+                if let Some(&position) = known.get(&registry.prefix) {
+                    entries[position] = (registry, origin);
+                } else {
+                    known.insert(registry.prefix.clone(), entries.len());
+                    entries.push((registry, origin));
                 }
             }
             // An empty list is a statement, an absent one is none.
@@ -91,13 +90,7 @@ impl RegistriesConf {
                 additional_layer_store_auth_helper = file.additional_layer_store_auth_helper;
             }
             for (name, target) in file.aliases {
-                aliases.insert(
-                    name,
-                    Alias {
-                        target,
-                        origin: path.clone(),
-                    },
-                );
+                aliases.insert(name, Alias { target, origin: path.clone() });
             }
             paths.push(path);
         }
@@ -130,18 +123,13 @@ impl RegistriesConf {
     /// The longest prefix wins; the cost depends on the length of `name`, not on the number of entries.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Registry> {
-        self.index
-            .find(name, &self.registries)
-            .map(|index| &self.registries[index])
+        self.index.find(name, &self.registries).map(|index| &self.registries[index])
     }
 
     /// The file that the entry of this prefix comes from.
     #[must_use]
     pub fn origin(&self, registry: &Registry) -> Option<&Path> {
-        let found = self
-            .registries
-            .binary_search_by(|entry| entry.prefix.cmp(&registry.prefix))
-            .ok()?;
+        let found = self.registries.binary_search_by(|entry| entry.prefix.cmp(&registry.prefix)).ok()?;
         Some(&self.files[self.origins[found]])
     }
 
@@ -160,9 +148,7 @@ impl RegistriesConf {
     /// The file that names the search registries.
     #[must_use]
     pub fn search_origin(&self) -> Option<&Path> {
-        self.search
-            .as_ref()
-            .map(|(_, origin)| self.files[*origin].as_path())
+        self.search.as_ref().map(|(_, origin)| self.files[*origin].as_path())
     }
 
     /// Where credentials are looked up, in order; [`AUTH_FILES`](Self::uses_auth_files) stands for the auth files.

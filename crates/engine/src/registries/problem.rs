@@ -31,7 +31,7 @@ pub enum Problem {
         /// What stands there.
         found: &'static str,
     },
-    /// A number that does not fit into 64 bits.
+    /// A number that does not fit into 64 bits, or a time that there is not.
     #[error("{0} is out of range")]
     OutOfRange(String),
     /// The format of before 2018. The text is the same file in the format of today.
@@ -69,11 +69,7 @@ pub enum Problem {
         mirror: String,
     },
     /// Not `all`, `digest-only` or `tag-only`.
-    #[error(
-        "unsupported pull-from-mirror value {} for mirror {}",
-        quote(value),
-        quote(mirror)
-    )]
+    #[error("unsupported pull-from-mirror value {} for mirror {}", quote(value), quote(mirror))]
     PullFromMirrorValue {
         /// What stands there.
         value: String,
@@ -145,9 +141,5 @@ impl From<&ConfError> for Finding {
 
 /// A refusal at a place of the document.
 pub(super) fn refuse(at: DocPath, problem: Problem) -> ConfError {
-    ConfError {
-        at,
-        span: None,
-        problem,
-    }
+    ConfError { at, span: None, problem }
 }

@@ -22,12 +22,7 @@ impl RegistriesConf {
         if let Some(hosts) = self.unqualified_search_registries() {
             line(&mut out, "", "unqualified-search-registries", &string_list(hosts));
         }
-        line(
-            &mut out,
-            "",
-            "credential-helpers",
-            &string_list(self.credential_helpers()),
-        );
+        line(&mut out, "", "credential-helpers", &string_list(self.credential_helpers()));
         let mode = match self.short_name_mode() {
             super::ShortNameMode::Enforcing => "enforcing",
             super::ShortNameMode::Permissive => "permissive",

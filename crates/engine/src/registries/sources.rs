@@ -102,16 +102,11 @@ impl RegistriesConf {
         let Some(registry) = self.find(reference.name()) else {
             return vec![self.direct(reference)];
         };
-        endpoints(registry)
-            .filter_map(|endpoint| self.source(registry, reference, endpoint).ok())
-            .collect()
+        endpoints(registry).filter_map(|endpoint| self.source(registry, reference, endpoint).ok()).collect()
     }
 
     fn direct(&self, reference: &Reference) -> PullSource {
-        debug_assert!(
-            self.find(reference.name()).is_none(),
-            "an entry governs {reference}"
-        );
+        debug_assert!(self.find(reference.name()).is_none(), "an entry governs {reference}");
         PullSource {
             reference: reference.clone(),
             role: Role::Direct,
@@ -164,10 +159,7 @@ pub(super) fn rewrite(
 ) -> Result<Reference, RewriteError> {
     let text = reference.to_string();
     let Some(end) = matched(&text, prefix) else {
-        return Err(RewriteError::Prefix {
-            prefix: prefix.to_owned(),
-            reference: text,
-        });
+        return Err(RewriteError::Prefix { prefix: prefix.to_owned(), reference: text });
     };
     if location.is_empty() {
         return match wildcard_suffix(prefix) {
@@ -175,8 +167,5 @@ pub(super) fn rewrite(
             None => Err(RewriteError::NoLocation(prefix.to_owned())),
         };
     }
-    Ok(Reference::parse_canonical(&format!(
-        "{location}{}",
-        &text[end..]
-    ))?)
+    Ok(Reference::parse_canonical(&format!("{location}{}", &text[end..]))?)
 }

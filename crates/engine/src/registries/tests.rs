@@ -13,9 +13,7 @@ use crate::reference::{Dialect, Reference};
 const SHA: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
 fn testdata(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("testdata/registries")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/registries").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -32,9 +30,7 @@ fn reference(text: &str) -> Reference {
 fn sources(conf: &RegistriesConf, text: &str) -> Result<Vec<String>, String> {
     let shown =
         |source: &PullSource| format!("{}{}", source.reference, if source.insecure { "!" } else { "" });
-    let sources = conf
-        .pull_sources(&reference(text))
-        .map_err(|error| error.to_string())?;
+    let sources = conf.pull_sources(&reference(text)).map_err(|error| error.to_string())?;
     Ok(sources.iter().map(shown).collect())
 }
 
@@ -45,13 +41,7 @@ fn each_rejected_file_says_why() {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
-        let expected = text
-            .lines()
-            .next()
-            .unwrap()
-            .strip_prefix("# refused: ")
-            .unwrap()
-            .replace("\\n", "\n");
+        let expected = text.lines().next().unwrap().strip_prefix("# refused: ").unwrap().replace("\\n", "\n");
         let error = ConfFile::parse(&text).expect_err(&path.display().to_string());
         match &error.problem {
             Problem::Syntax(_) => {
@@ -68,9 +58,7 @@ fn each_rejected_file_says_why() {
 #[test]
 fn a_version_1_file_is_refused_with_the_same_settings_in_version_2() {
     let error = ConfFile::parse(&testdata("reject/version1.conf")).unwrap_err();
-    let Problem::Version1 { converted } = error.problem else {
-        panic!("{error}")
-    };
+    let Problem::Version1 { converted } = error.problem else { panic!("{error}") };
     let converted = conf(&[&converted]);
     assert_eq!(
         converted.unqualified_search_registries().unwrap(),
@@ -84,20 +72,14 @@ fn a_version_1_file_is_refused_with_the_same_settings_in_version_2() {
 fn a_refusal_points_at_its_place() {
     let text =
         "[[registry]]\nlocation = 'a.com'\n[[registry.mirror]]\nlocation = 'm.com'\n[[registry.mirror]]\n";
-    assert_eq!(
-        ConfFile::parse(text).unwrap_err().at.to_string(),
-        "registry[0].mirror[1]"
-    );
+    assert_eq!(ConfFile::parse(text).unwrap_err().at.to_string(), "registry[0].mirror[1]");
 }
 
 #[test]
 fn what_is_passed_over_is_reported() {
     let text = "[[registry]]\nlocation = 'a.com'\nurl = 'x'\nmirror_by_digest_only = true\n[[registry]]\nlocation = 'a.com'\n";
     let findings = ConfFile::parse(text).unwrap().findings();
-    let told: Vec<_> = findings
-        .iter()
-        .map(|f| (f.rule, f.at.to_string(), f.help.clone().unwrap()))
-        .collect();
+    let told: Vec<_> = findings.iter().map(|f| (f.rule, f.at.to_string(), f.help.clone().unwrap())).collect();
     assert_eq!(
         told,
         [
@@ -106,11 +88,7 @@ fn what_is_passed_over_is_reported() {
                 "registry[0].mirror_by_digest_only".into(),
                 "did you mean \"mirror-by-digest-only\"?".into()
             ),
-            (
-                "registries/unknown-key",
-                "registry[0].url".into(),
-                "did you mean \"location\"?".into()
-            ),
+            ("registries/unknown-key", "registry[0].url".into(), "did you mean \"location\"?".into()),
             (
                 "registries/duplicate-prefix",
                 "registry[1]".into(),
@@ -127,26 +105,12 @@ fn entries_that_can_never_work_are_reported() {
         ("prefix = '/'\nlocation = 'q.com'", "registries/never-matches"),
         ("location = 'example.com/foo:bar'", "registries/never-matches"),
         ("location = 'docker://p.com'", "registries/never-matches"),
-        (
-            "location = 'a.com'\n[[registry.mirror]]\nlocation = 'mirror'",
-            "registries/unusable-location",
-        ),
-        (
-            "location = 'a.com'\n[[registry.mirror]]\nlocation = 'm.com/UP'",
-            "registries/unusable-location",
-        ),
-        (
-            "prefix = 'a.com'\nlocation = 'b.com'\nblocked = true",
-            "registries/blocked-elsewhere",
-        ),
+        ("location = 'a.com'\n[[registry.mirror]]\nlocation = 'mirror'", "registries/unusable-location"),
+        ("location = 'a.com'\n[[registry.mirror]]\nlocation = 'm.com/UP'", "registries/unusable-location"),
+        ("prefix = 'a.com'\nlocation = 'b.com'\nblocked = true", "registries/blocked-elsewhere"),
     ] {
-        let findings = ConfFile::parse(&format!("[[registry]]\n{text}\n"))
-            .unwrap()
-            .findings();
-        assert!(
-            findings.iter().any(|finding| finding.rule == rule),
-            "{text}: {findings:?}"
-        );
+        let findings = ConfFile::parse(&format!("[[registry]]\n{text}\n")).unwrap().findings();
+        assert!(findings.iter().any(|finding| finding.rule == rule), "{text}: {findings:?}");
     }
     let good = "[[registry]]\nlocation = 'a.com'\n[[registry.mirror]]\nlocation = 'm.com/ns//'\n[[registry]]\nprefix = '*.e.com'\n";
     assert_eq!(ConfFile::parse(good).unwrap().findings(), []);
@@ -163,10 +127,7 @@ fn names_of_fields_match_without_regard_to_case() {
 
 #[test]
 fn a_prefix_matches_at_boundaries() {
-    let (bar, other) = (
-        format!("example.com/foo/bar@{SHA}"),
-        format!("example.com/foo@{SHA}"),
-    );
+    let (bar, other) = (format!("example.com/foo/bar@{SHA}"), format!("example.com/foo@{SHA}"));
     for (name, prefix, part) in [
         ("docker.io", "docker.io", Some("docker.io")),
         ("docker.io", "example.com", None),
@@ -179,18 +140,10 @@ fn a_prefix_matches_at_boundaries() {
         ("docker.io", "docker.io/library", None),
         ("example.com/library", "docker.io/library", None),
         ("docker.io/libraryy", "docker.io/library", None),
-        (
-            "docker.io/library/busybox",
-            "docker.io/library",
-            Some("docker.io/library"),
-        ),
+        ("docker.io/library/busybox", "docker.io/library", Some("docker.io/library")),
         ("docker.io/library/busybox2", "docker.io/library/busybox", None),
         ("example.com/foo", "example.com/foo:bar", None),
-        (
-            "example.com/foo:bar",
-            "example.com/foo:bar",
-            Some("example.com/foo:bar"),
-        ),
+        ("example.com/foo:bar", "example.com/foo:bar", Some("example.com/foo:bar")),
         ("example.com/foo:bar2", "example.com/foo:bar", None),
         (&other, &other, Some(&other)),
         ("example.com/foo", "*", None),
@@ -201,34 +154,14 @@ fn a_prefix_matches_at_boundaries() {
         ("example.com/foo:bar", "*.com", Some("example.com")),
         ("yet.another.example.com/foo", "**.example.com", None),
         ("yet.another.example.com/foo", "***.another.example.com", None),
-        (
-            "yet.another.example.com/foo/bar",
-            "*.another.example.com",
-            Some("yet.another.example.com"),
-        ),
-        (
-            "another.example.com/namespace.com/foo/bar/bbq:baz",
-            "*.example.com",
-            Some("another.example.com"),
-        ),
+        ("yet.another.example.com/foo/bar", "*.another.example.com", Some("yet.another.example.com")),
+        ("another.example.com/namespace.com/foo/bar/bbq:baz", "*.example.com", Some("another.example.com")),
         ("example.net/namespace-ends-in.com/foo/bar/bbq:baz", "*.com", None),
-        (
-            "another.example.com/namespace.com/foo/bar/bbq:baz",
-            "*.namespace.com",
-            None,
-        ),
+        ("another.example.com/namespace.com/foo/bar/bbq:baz", "*.namespace.com", None),
         ("sub.example.com/foo/bar", "*.com", Some("sub.example.com")),
-        (
-            "another.sub.example.com/foo/bar/bbq:baz",
-            "*.sub.example.com",
-            Some("another.sub.example.com"),
-        ),
+        ("another.sub.example.com/foo/bar/bbq:baz", "*.sub.example.com", Some("another.sub.example.com")),
     ] {
-        assert_eq!(
-            matched(name, prefix).map(|end| &name[..end]),
-            part,
-            "{name} by {prefix}"
-        );
+        assert_eq!(matched(name, prefix).map(|end| &name[..end]), part, "{name} by {prefix}");
     }
 }
 
@@ -242,23 +175,11 @@ fn the_longest_prefix_governs() {
     assert_eq!(loaded.registries().len(), 16);
     let digest = format!("foo.bar.example.com:6000/omg/wtf/bbq@{SHA}");
     for (name, prefix, location) in [
-        (
-            "simple-prefix.com/foo/bar:latest",
-            "simple-prefix.com",
-            "registry.com:5000",
-        ),
+        ("simple-prefix.com/foo/bar:latest", "simple-prefix.com", "registry.com:5000"),
         ("simple-prefix.com/", "simple-prefix.com", "registry.com:5000"),
         ("simple-prefix.com", "simple-prefix.com", "registry.com:5000"),
-        (
-            "not.so.simple-prefix.com/",
-            "*.so.simple-prefix.com",
-            "subdomain-prefix.com",
-        ),
-        (
-            "not.quite.simple-prefix.com/",
-            "*.simple-prefix.com",
-            "subdomain-prefix-2.com",
-        ),
+        ("not.so.simple-prefix.com/", "*.so.simple-prefix.com", "subdomain-prefix.com"),
+        ("not.quite.simple-prefix.com/", "*.simple-prefix.com", "subdomain-prefix-2.com"),
         (
             "not.quite.simple-prefix.com:5000/with/path/and/beyond:tag",
             "*.simple-prefix.com",
@@ -269,26 +190,10 @@ fn the_longest_prefix_governs() {
             "*.not.quite.simple-prefix.com",
             "subdomain-prefix-1-overridden-by-dropin-location.com",
         ),
-        (
-            "foo.docker.io:5000/omg/wtf/bbq:foo",
-            "*.docker.io",
-            "subdomain-prefix-2.com",
-        ),
-        (
-            &digest,
-            "*.bar.example.com",
-            "subdomain-prefix-3-overridden-by-dropin-location.com",
-        ),
-        (
-            "foo.bar.docker.io:5000/omg/wtf/bbq:foo",
-            "*.bar.docker.io",
-            "subdomain-prefix-4.com",
-        ),
-        (
-            "foo.bar.example.com:5000/omg/wtf/bbq:foo",
-            "foo.bar.example.com:5000",
-            "subdomain-prefix-5.com",
-        ),
+        ("foo.docker.io:5000/omg/wtf/bbq:foo", "*.docker.io", "subdomain-prefix-2.com"),
+        (&digest, "*.bar.example.com", "subdomain-prefix-3-overridden-by-dropin-location.com"),
+        ("foo.bar.docker.io:5000/omg/wtf/bbq:foo", "*.bar.docker.io", "subdomain-prefix-4.com"),
+        ("foo.bar.example.com:5000/omg/wtf/bbq:foo", "foo.bar.example.com:5000", "subdomain-prefix-5.com"),
         (
             "complex-prefix.com:4000/with/path/and/beyond:tag",
             "complex-prefix.com:4000/with/path",
@@ -298,11 +203,7 @@ fn the_longest_prefix_governs() {
         ("empty-prefix.com/foo:tag", "empty-prefix.com", "empty-prefix.com"),
     ] {
         let found = loaded.find(name).unwrap_or_else(|| panic!("{name}"));
-        assert_eq!(
-            (found.prefix.as_str(), found.endpoint.location.as_str()),
-            (prefix, location),
-            "{name}"
-        );
+        assert_eq!((found.prefix.as_str(), found.endpoint.location.as_str()), (prefix, location), "{name}");
     }
     assert_eq!(loaded.find("simple-prefix.comx"), None);
     let replaced = loaded.find("x.bar.example.com/y").unwrap();
@@ -312,16 +213,11 @@ fn the_longest_prefix_governs() {
 #[test]
 fn quirks_of_the_longest_prefix() {
     let of = |prefixes: &[&str], name: &str| {
-        let text: String = prefixes
-            .iter()
-            .map(|p| format!("[[registry]]\nprefix = '{p}'\nlocation = 'l.com'\n"))
-            .collect();
+        let text: String =
+            prefixes.iter().map(|p| format!("[[registry]]\nprefix = '{p}'\nlocation = 'l.com'\n")).collect();
         conf(&[&text]).find(name).map(|entry| entry.prefix.clone())
     };
-    assert_eq!(
-        of(&["a.example.com", "*.example.com"], "a.example.com/x").as_deref(),
-        Some("*.example.com")
-    );
+    assert_eq!(of(&["a.example.com", "*.example.com"], "a.example.com/x").as_deref(), Some("*.example.com"));
     assert_eq!(
         of(&["ab.example.com", "*.example.com"], "ab.example.com/x").as_deref(),
         Some("ab.example.com")
@@ -340,17 +236,10 @@ fn quirks_of_the_longest_prefix() {
 
 #[test]
 fn rewriting_puts_the_location_in_place_of_the_prefix() {
-    let (foo, bbq) = (
-        format!("example.com/foo@{SHA}"),
-        format!("alien.vs.predator.foobar.io:5000/foo@{SHA}"),
-    );
+    let (foo, bbq) =
+        (format!("example.com/foo@{SHA}"), format!("alien.vs.predator.foobar.io:5000/foo@{SHA}"));
     for (name, prefix, location, result) in [
-        (
-            "example.com/image",
-            "example.com",
-            "example.com",
-            "example.com/image",
-        ),
+        ("example.com/image", "example.com", "example.com", "example.com/image"),
         (
             "example.com:5000/image:latest",
             "example.com:5000",
@@ -358,42 +247,17 @@ fn rewriting_puts_the_location_in_place_of_the_prefix() {
             "example.com:5000/image:latest",
         ),
         (&foo, "example.com", "example.com", &foo),
-        (
-            "example.com/foo/image:latest",
-            "example.com/foo",
-            "example.com",
-            "example.com/image:latest",
-        ),
+        ("example.com/foo/image:latest", "example.com/foo", "example.com", "example.com/image:latest"),
         (
             "example.com/foo/image:latest",
             "example.com/foo",
             "example.com/path",
             "example.com/path/image:latest",
         ),
-        (
-            "docker.io/library/image",
-            "docker.io/library",
-            "example.com",
-            "example.com/image",
-        ),
-        (
-            "docker.io/library/image",
-            "docker.io",
-            "example.com",
-            "example.com/library/image",
-        ),
-        (
-            "docker.io/library/prefix/image",
-            "docker.io/library/prefix",
-            "example.com",
-            "example.com/image",
-        ),
-        (
-            "docker.io/namespace/image",
-            "*.io",
-            "example.com",
-            "example.com/namespace/image",
-        ),
+        ("docker.io/library/image", "docker.io/library", "example.com", "example.com/image"),
+        ("docker.io/library/image", "docker.io", "example.com", "example.com/library/image"),
+        ("docker.io/library/prefix/image", "docker.io/library/prefix", "example.com", "example.com/image"),
+        ("docker.io/namespace/image", "*.io", "example.com", "example.com/namespace/image"),
         (
             "sub.example.io/library/prefix/image",
             "*.example.io",
@@ -435,12 +299,7 @@ fn rewriting_fails_in_the_runtime_s_words() {
             "example.com/path/",
             "rewriting reference: invalid reference format",
         ),
-        (
-            &foo,
-            "example.com/foo",
-            "example.com",
-            "rewriting reference: repository name must be canonical",
-        ),
+        (&foo, "example.com/foo", "example.com", "rewriting reference: repository name must be canonical"),
         (
             "example.com:5000/image:latest",
             "example.com",
@@ -482,10 +341,7 @@ fn mirrors_come_first_and_only_where_they_serve_the_pull() {
     let loaded = conf(&[&testdata("sources/registries.conf")]);
     assert_eq!(loaded.registries().len(), 9);
     let m = |letter: char, numbers: &[&str]| -> Vec<String> {
-        numbers
-            .iter()
-            .map(|n| format!("mirror-{n}.registry-{letter}.com"))
-            .collect()
+        numbers.iter().map(|n| format!("mirror-{n}.registry-{letter}.com")).collect()
     };
     for (prefix, by_digest, by_tag) in [
         ("registry-a.com/foo", m('a', &["1", "2"]), m('a', &["1", "2"])),
@@ -496,11 +352,7 @@ fn mirrors_come_first_and_only_where_they_serve_the_pull() {
         ("registry-d.com/baz", m('d', &["1", "2"]), vec![]),
         ("registry-e.com/baz", vec![], m('e', &["1", "2"])),
         ("registry-f.com/baz", m('f', &["1"]), m('f', &["1", "2"])),
-        (
-            "registry-g.com/baz",
-            m('g', &["1", "3", "4"]),
-            m('g', &["2", "3", "4"]),
-        ),
+        ("registry-g.com/baz", m('g', &["1", "3", "4"]), m('g', &["2", "3", "4"])),
     ] {
         let primary = format!("{}/bar", prefix.split_once('/').unwrap().0);
         for (version, mirrors) in [(format!("@{SHA}"), by_digest), (":aaa".to_owned(), by_tag)] {
@@ -508,11 +360,7 @@ fn mirrors_come_first_and_only_where_they_serve_the_pull() {
                 .iter()
                 .chain([&primary])
                 .map(|location| {
-                    let insecure = if location == "mirror-2.registry-a.com" {
-                        "!"
-                    } else {
-                        ""
-                    };
+                    let insecure = if location == "mirror-2.registry-a.com" { "!" } else { "" };
                     format!("{location}/image{version}{insecure}")
                 })
                 .collect();
@@ -533,9 +381,7 @@ fn quirks_of_pull_sources() {
         } else {
             format!("[[registry.mirror]]\nlocation='{mirror}'\n")
         };
-        conf(&[&format!(
-            "[[registry]]\nprefix='{prefix}'\nlocation='{location}'\n{mirror}"
-        )])
+        conf(&[&format!("[[registry]]\nprefix='{prefix}'\nlocation='{location}'\n{mirror}")])
     };
     let ok = |texts: &[&str]| Ok(texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
     let err = |text: &str| Err(format!("rewriting reference: {text}"));
@@ -569,52 +415,30 @@ fn quirks_of_pull_sources() {
         err("invalid reference format")
     );
     assert_eq!(
-        sources(
-            &one("a.com/ns/repo", "a.com/ns/repo", "m.com/other"),
-            "a.com/ns/repo:1"
-        ),
+        sources(&one("a.com/ns/repo", "a.com/ns/repo", "m.com/other"), "a.com/ns/repo:1"),
         ok(&["m.com/other:1", "a.com/ns/repo:1"])
     );
     assert_eq!(
         sources(&one("a.com", "a.com", "m.com/ns//"), "a.com/x:1"),
         ok(&["m.com/ns/x:1", "a.com/x:1"])
     );
-    assert_eq!(
-        sources(&one("a.com/x", "b.com/y:2", ""), "a.com/x:1"),
-        err("invalid reference format")
-    );
+    assert_eq!(sources(&one("a.com/x", "b.com/y:2", ""), "a.com/x:1"), err("invalid reference format"));
     let wildcard = conf(&["[[registry]]\nlocation = '*.e.com'\n"]);
     assert_eq!(sources(&wildcard, "a.e.com/x:1"), err("invalid reference format"));
-    assert_eq!(
-        sources(&RegistriesConf::default(), "a.com/x:1"),
-        ok(&["a.com/x:1"])
-    );
+    assert_eq!(sources(&RegistriesConf::default(), "a.com/x:1"), ok(&["a.com/x:1"]));
 }
 
 #[test]
 fn blocked_is_asked_of_the_place_that_would_be_contacted() {
-    let loaded = conf(&[
-        "[[registry]]\nlocation='a.com'\nblocked=true\n[[registry.mirror]]\nlocation='m.com'\n\
+    let loaded =
+        conf(&["[[registry]]\nlocation='a.com'\nblocked=true\n[[registry.mirror]]\nlocation='m.com'\n\
         [[registry.mirror]]\nlocation='b.com/bad'\n[[registry]]\nlocation='b.com'\nblocked=true\n\
-        [[registry]]\nprefix='p.com'\nlocation='q.com'\nblocked=true\n",
-    ]);
+        [[registry]]\nprefix='p.com'\nlocation='q.com'\nblocked=true\n"]);
     let blocked = |name: &str| -> Vec<Option<String>> {
-        loaded
-            .pull_sources(&reference(name))
-            .unwrap()
-            .into_iter()
-            .map(|source| source.blocked_by)
-            .collect()
+        loaded.pull_sources(&reference(name)).unwrap().into_iter().map(|source| source.blocked_by).collect()
     };
-    assert_eq!(
-        blocked("a.com/x"),
-        [None, Some("b.com".to_owned()), Some("a.com".to_owned())]
-    );
-    assert_eq!(
-        blocked("p.com/x"),
-        [None],
-        "names that are sent elsewhere are not blocked"
-    );
+    assert_eq!(blocked("a.com/x"), [None, Some("b.com".to_owned()), Some("a.com".to_owned())]);
+    assert_eq!(blocked("p.com/x"), [None], "names that are sent elsewhere are not blocked");
 }
 
 #[test]
@@ -643,37 +467,21 @@ fn a_later_file_replaces_entries_whole_and_lists_if_it_has_them() {
 fn aliases_are_short_names_for_repositories() {
     let accepted =
         |name: &str, value: &str| ConfFile::parse(&format!("[aliases]\n'{name}' = '{value}'\n")).is_ok();
-    for value in [
-        "docker.io/library/fedora",
-        "localhost/fedora",
-        "localhost:5000/fedora",
-        "localhost:5000/ns/fedora",
-    ] {
+    for value in
+        ["docker.io/library/fedora", "localhost/fedora", "localhost:5000/fedora", "localhost:5000/ns/fedora"]
+    {
         assert!(accepted("fedora", value), "{value}");
     }
     let with_digest = format!("docker.io/library/fedora@{SHA}");
-    for value in [
-        "fedora",
-        "fedora:latest",
-        "library/fedora",
-        "$$4455%%",
-        "docker://foo",
-        "q.io/x:1",
-        &with_digest,
-    ] {
+    for value in
+        ["fedora", "fedora:latest", "library/fedora", "$$4455%%", "docker://foo", "q.io/x:1", &with_digest]
+    {
         assert!(!accepted("fedora", value), "{value}");
     }
     for name in ["library/fedora", "fedora", "1234567489"] {
         assert!(accepted(name, "q.io/x"), "{name}");
     }
-    for name in [
-        "library/fedora:1",
-        "$$4455%%",
-        "docker://foo",
-        "",
-        "quay.io/x",
-        "localhost/x",
-    ] {
+    for name in ["library/fedora:1", "$$4455%%", "docker://foo", "", "quay.io/x", "localhost/x"] {
         assert!(!accepted(name, "q.io/x"), "{name}");
     }
 }
@@ -684,21 +492,12 @@ fn a_short_name_stands_for_its_alias_or_for_every_search_registry() {
     let loaded = conf(&[text]);
     let names = |conf: &RegistriesConf, input: &str| -> Result<Vec<String>, String> {
         let found = conf.candidates(input).map_err(|error| error.to_string())?;
-        Ok(found
-            .iter()
-            .map(|candidate| candidate.reference.to_string())
-            .collect())
+        Ok(found.iter().map(|candidate| candidate.reference.to_string()).collect())
     };
     assert_eq!(names(&loaded, "fedora:1").unwrap(), ["r.io/fedora:1"]);
-    assert_eq!(
-        names(&loaded, "nginx").unwrap(),
-        ["quay.io/nginx:latest", "docker.io/library/nginx:latest"]
-    );
+    assert_eq!(names(&loaded, "nginx").unwrap(), ["quay.io/nginx:latest", "docker.io/library/nginx:latest"]);
     assert_eq!(names(&loaded, "gone").unwrap().len(), 2);
-    assert_eq!(
-        names(&loaded, "docker.io/nginx").unwrap(),
-        ["docker.io/library/nginx:latest"]
-    );
+    assert_eq!(names(&loaded, "docker.io/nginx").unwrap(), ["docker.io/library/nginx:latest"]);
     let enforcing = conf(&[text, "short-name-mode = 'enforcing'\n"]);
     assert_eq!(
         names(&enforcing, "nginx"),

@@ -1,0 +1,58 @@
+//! What any pull of a repository may ask, when only the name that the kubelet made of it is known.
+//!
+//! The plugin hears neither tag nor digest, nor whether the Pod named a registry at all, so it prepares for every pull
+//! that may follow. A source too many only means an entry that nobody looks up.
+
+use std::collections::HashSet;
+
+use crate::reference::Reference;
+use crate::registries::{PullSource, RegistriesConf};
+
+/// The sources of all pulls that a name may stand for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnyPull {
+    /// Each repository once, in order, without tag and digest.
+    pub sources: Vec<PullSource>,
+    /// Whether any of them is not where its name says: a mirror, or another location.
+    pub elsewhere: bool,
+}
+
+/// Collects the sources for `repository`.
+///
+/// The kubelet turns `nginx` into `docker.io/library/nginx` before it asks, while the runtime may pull it from an
+/// alias or a search registry; so what the name may have been short for is looked up as well.
+#[must_use]
+pub fn any_pull(registries: &RegistriesConf, repository: &Reference) -> AnyPull {
+    let mut seen = HashSet::new();
+    let mut any = AnyPull { sources: Vec::new(), elsewhere: false };
+    let short = short_forms(repository.name()).flat_map(|short| registries.candidates_of_short_name(short));
+    for candidate in std::iter::once(repository.clone()).chain(short) {
+        let candidate = candidate.repository();
+        for source in registries.all_sources(&candidate) {
+            any.elsewhere |= source.reference != candidate;
+            if seen.insert(source.reference.clone()) {
+                any.sources.push(source);
+            }
+        }
+    }
+    any
+}
+
+/// The short names that the kubelet reads as this name.
+fn short_forms(name: &str) -> impl Iterator<Item = &str> {
+    let path = name.strip_prefix("docker.io/");
+    let official = path.and_then(|path| path.strip_prefix("library/")).filter(|word| !word.contains('/'));
+    path.into_iter().chain(official)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_docker_hub_have_short_forms() {
+        assert_eq!(short_forms("docker.io/library/nginx").collect::<Vec<_>>(), ["library/nginx", "nginx"]);
+        assert_eq!(short_forms("docker.io/user/repo").collect::<Vec<_>>(), ["user/repo"]);
+        assert_eq!(short_forms("quay.io/user/repo").count(), 0);
+    }
+}

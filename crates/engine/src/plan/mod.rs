@@ -1,0 +1,237 @@
+//! The pull plan: for one image and one namespace, whether the plugin runs, what is asked in which order, with
+//! whose credential, and why. What people read, what logs say and the JSON all come from this one value.
+
+mod any_pull;
+
+use std::path::PathBuf;
+
+pub use any_pull::{AnyPull, any_pull};
+use serde::Serialize;
+
+use crate::credentials::{AuthFile, Choice, PullSecret, Shadowed, select};
+use crate::kubelet::CredentialProviderConfig;
+use crate::reference::{Dialect, Reference, ReferenceError};
+use crate::registries::{Candidate, CandidateError, PullSource, RegistriesConf};
+
+/// Everything that decides a pull.
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The image as the Pod names it.
+    pub image: &'a str,
+    /// The Pod's namespace.
+    pub namespace: &'a str,
+    /// The pull secrets of that namespace, first one first.
+    pub secrets: &'a [PullSecret],
+    /// The node's global auth file, if there is one.
+    pub global: Option<&'a AuthFile>,
+    /// The node's `registries.conf`.
+    pub registries: &'a RegistriesConf,
+    /// The kubelet's provider configuration; without one the plugin is taken to run.
+    pub providers: Option<&'a CredentialProviderConfig>,
+    /// The plugin's name in that configuration.
+    pub plugin: &'a str,
+}
+
+/// The answer, with its reasons. It names places and holds no secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PullPlan {
+    /// The image as the Pod names it.
+    pub image: String,
+    /// The Pod's namespace.
+    pub namespace: String,
+    /// What the kubelet calls the image when it asks credential providers.
+    pub asked_as: String,
+    /// Whether the plugin runs.
+    pub plugin: Invocation,
+    /// Other credential providers that run for the image.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_providers: Vec<ProviderMatch>,
+    /// What the runtime pulls, in the order in which it tries: one image, or several for a short name.
+    pub candidates: Vec<PlannedCandidate>,
+}
+
+/// A provider and the pattern for which it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProviderMatch {
+    /// The provider's name.
+    pub provider: String,
+    /// The entry of its `matchImages`.
+    pub pattern: String,
+}
+
+/// Whether the plugin runs, and so whether Secrets of the namespace can be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum Invocation {
+    /// No provider configuration was given; it is taken to run.
+    Assumed,
+    /// The kubelet runs it.
+    Runs(ProviderMatch),
+    /// The kubelet runs it without a token, so it does not know the namespace.
+    RunsWithoutToken(ProviderMatch),
+    /// None of its patterns matches.
+    NoPatternMatches {
+        /// The patterns that were tried.
+        patterns: Vec<String>,
+    },
+    /// The configuration does not have it.
+    NotConfigured {
+        /// The providers that it has.
+        providers: Vec<String>,
+    },
+}
+
+impl Invocation {
+    /// Whether Secrets of the namespace reach the runtime.
+    #[must_use]
+    pub fn reaches_namespace(&self) -> bool {
+        matches!(self, Self::Assumed | Self::Runs(_))
+    }
+}
+
+/// One image that the runtime may pull.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedCandidate {
+    /// The image, and why the name stands for it.
+    #[serde(flatten)]
+    pub candidate: Candidate,
+    /// The entry of `registries.conf` that governs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub governed_by: Option<Governing>,
+    /// Why no source can be asked at all: one of them cannot be rewritten, and the runtime then gives up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fails: Option<String>,
+    /// The sources, in order, with those that do not serve this kind of pull.
+    pub sources: Vec<PlannedSource>,
+}
+
+/// An entry of `registries.conf`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Governing {
+    /// Its prefix.
+    pub prefix: String,
+    /// The file it stands in.
+    pub file: PathBuf,
+}
+
+/// One source with the credential that is used for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedSource {
+    /// Where, and under which conditions.
+    #[serde(flatten)]
+    pub source: PullSource,
+    /// Whether this pull goes there, being by tag or by digest.
+    pub serves_this_pull: bool,
+    /// Whose credential, or why none.
+    pub credential: Choice,
+    /// What was passed over.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shadowed: Vec<Shadowed>,
+}
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The kubelet refuses the name (`InvalidImageName`).
+    #[error("the kubelet refuses the image name {image:?}: {source}")]
+    Image {
+        /// The image as it was given.
+        image: String,
+        /// Why.
+        source: ReferenceError,
+    },
+    /// The runtime finds nothing to pull for the name.
+    #[error("the runtime refuses the image name: {0}")]
+    Candidates(#[from] CandidateError),
+}
+
+/// Decides the pull.
+///
+/// # Errors
+/// If the kubelet or the runtime refuses the name.
+pub fn plan(inputs: &Inputs<'_>) -> Result<PullPlan, PlanError> {
+    let asked_as = Reference::parse(Dialect::Kubelet, inputs.image)
+        .map_err(|source| PlanError::Image { image: inputs.image.to_owned(), source })?
+        .name()
+        .to_owned();
+    let candidates = inputs.registries.candidates(inputs.image)?;
+    let (plugin, other_providers) = invocation(inputs, &asked_as);
+    // Without the plugin there is no auth file, and the runtime has only the node's own.
+    let secrets = if plugin.reaches_namespace() { inputs.secrets } else { &[] };
+
+    let sources: Vec<Vec<PullSource>> =
+        candidates.iter().map(|candidate| inputs.registries.all_sources(&candidate.reference)).collect();
+    let selection =
+        select(secrets, inputs.global, sources.iter().flatten().map(|source| source.reference.name()));
+    let mut choices = selection.choices().enumerate();
+    let candidates = candidates
+        .into_iter()
+        .zip(&sources)
+        .map(|(candidate, sources)| {
+            let sources = sources
+                .iter()
+                .zip(&mut choices)
+                .map(|(source, (position, choice))| PlannedSource {
+                    source: source.clone(),
+                    serves_this_pull: source.serves.serves(&candidate.reference),
+                    credential: choice.clone(),
+                    shadowed: selection.shadowed(position),
+                })
+                .collect();
+            PlannedCandidate {
+                governed_by: governing(inputs.registries, &candidate.reference),
+                fails: inputs
+                    .registries
+                    .pull_sources(&candidate.reference)
+                    .err()
+                    .map(|error| error.to_string()),
+                candidate,
+                sources,
+            }
+        })
+        .collect();
+    Ok(PullPlan {
+        image: inputs.image.to_owned(),
+        namespace: inputs.namespace.to_owned(),
+        asked_as,
+        plugin,
+        other_providers,
+        candidates,
+    })
+}
+
+fn governing(registries: &RegistriesConf, reference: &Reference) -> Option<Governing> {
+    let entry = registries.find(reference.name())?;
+    Some(Governing { prefix: entry.prefix.clone(), file: registries.origin(entry)?.to_owned() })
+}
+
+fn invocation(inputs: &Inputs<'_>, asked_as: &str) -> (Invocation, Vec<ProviderMatch>) {
+    let Some(config) = inputs.providers else {
+        return (Invocation::Assumed, Vec::new());
+    };
+    let mut ours = None;
+    let mut others = Vec::new();
+    for (provider, pattern) in config.invoked(asked_as) {
+        let matched = ProviderMatch { provider: provider.name.clone(), pattern: pattern.as_str().to_owned() };
+        if provider.name == inputs.plugin {
+            ours = Some(match provider.token_attributes {
+                Some(_) => Invocation::Runs(matched),
+                None => Invocation::RunsWithoutToken(matched),
+            });
+        } else {
+            others.push(matched);
+        }
+    }
+    let absent = || match config.providers.iter().find(|provider| provider.name == inputs.plugin) {
+        Some(provider) => Invocation::NoPatternMatches {
+            patterns: provider.match_images.iter().map(|pattern| pattern.as_str().to_owned()).collect(),
+        },
+        None => Invocation::NotConfigured {
+            providers: config.providers.iter().map(|provider| provider.name.clone()).collect(),
+        },
+    };
+    (ours.unwrap_or_else(absent), others)
+}
+
+#[cfg(test)]
+mod tests;
