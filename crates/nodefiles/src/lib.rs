@@ -1,0 +1,11 @@
+//! Reads a node's files for the engine: from this machine, or from a node's file system mounted anywhere.
+//!
+//! The engine says which files matter and what they mean; this crate only opens them. Below another root,
+//! absolute paths and symbolic links are those of the node: a link to `/etc/x` leads to `ROOT/etc/x` and
+//! none leads out of `ROOT`.
+
+mod registries;
+mod root;
+
+pub use registries::LoadError;
+pub use root::NodeRoot;
