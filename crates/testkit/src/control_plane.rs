@@ -1,0 +1,223 @@
+//! etcd and kube-apiserver, and kube-controller-manager where a test wants controllers.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Error,
+    certificates::{Authority, Identity, Keys},
+    error::Doing,
+    kubectl::{Kubectl, write_kubeconfig},
+    process::{Place, Service, free_ports},
+};
+
+/// The audience and issuer of service account tokens.
+pub const AUDIENCE: &str = "https://kubernetes.default.svc";
+/// How long a component may take to become ready: generous, since a machine under load is no reason to fail.
+const STARTS_WITHIN: Duration = Duration::from_mins(1);
+
+/// The ports of a control plane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    etcd: u16,
+    etcd_peers: u16,
+    /// Where kube-apiserver listens.
+    api: u16,
+    /// Where this process reaches it: another port when it listens in a network namespace of its own.
+    api_from_here: u16,
+}
+
+impl Ports {
+    /// Ports that nobody has.
+    fn free() -> Result<Self, Error> {
+        let [etcd, etcd_peers, api] = free_ports()?;
+        Ok(Self { etcd, etcd_peers, api, api_from_here: api })
+    }
+
+    /// The ports everybody expects, for a network namespace that has them all to itself.
+    pub(crate) fn usual(api_from_here: u16) -> Self {
+        Self { etcd: 2379, etcd_peers: 2380, api: 6443, api_from_here }
+    }
+}
+
+/// A running control plane. It ends when this value is dropped, and with the process at the latest.
+#[derive(Debug)]
+pub struct ControlPlane {
+    root: PathBuf,
+    place: Place,
+    ports: Ports,
+    authority: Authority,
+    token_keys: Keys,
+    kubeconfig: PathBuf,
+    services: Vec<Service>,
+    started_in: Duration,
+}
+
+impl ControlPlane {
+    /// Starts etcd and kube-apiserver with everything they write in `root`, and waits until the API is ready.
+    pub fn start(root: &Path) -> Result<Self, Error> {
+        Self::start_at(Place::Host, root, Ports::free()?)
+    }
+
+    pub(crate) fn start_at(place: Place, root: &Path, ports: Ports) -> Result<Self, Error> {
+        let begun = Instant::now();
+        let logs = root.join("logs");
+        fs::create_dir_all(&logs).doing("creating", &logs)?;
+        let authority = Authority::new(&root.join("pki"))?;
+        let token_keys = authority.keys("service-accounts")?;
+        let kubeconfig = root.join("admin.kubeconfig");
+        let root = root.to_owned();
+        let mut this = Self {
+            root,
+            place,
+            ports,
+            authority,
+            token_keys,
+            kubeconfig,
+            services: Vec::new(),
+            started_in: Duration::ZERO,
+        };
+        let admin = this.authority.client("admin", "admin", Some("system:masters"))?;
+        write_kubeconfig(&this.kubeconfig, &this.server(), &this.ca(), &admin)?;
+        this.start_etcd()?;
+        this.start_api_server(&admin)?;
+        this.started_in = begun.elapsed();
+        Ok(this)
+    }
+
+    /// How long it took until the API was ready.
+    #[must_use]
+    pub fn started_in(&self) -> Duration {
+        self.started_in
+    }
+
+    /// The URL of kube-apiserver, as this process reaches it.
+    #[must_use]
+    pub fn server(&self) -> String {
+        format!("https://127.0.0.1:{}", self.ports.api_from_here)
+    }
+
+    /// The certificate authority of kube-apiserver and of all its clients.
+    #[must_use]
+    pub fn ca(&self) -> PathBuf {
+        self.authority.certificate()
+    }
+
+    /// The authority itself, to sign further certificates.
+    #[must_use]
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// The administrator's kubeconfig.
+    #[must_use]
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// `kubectl` as the administrator.
+    #[must_use]
+    pub fn kubectl(&self) -> Kubectl {
+        Kubectl::new(&self.kubeconfig)
+    }
+
+    /// A kubeconfig for a component that runs beside kube-apiserver.
+    pub fn component_kubeconfig(
+        &self,
+        component: &str,
+        user: &str,
+        group: Option<&str>,
+    ) -> Result<PathBuf, Error> {
+        let identity = self.authority.client(component, user, group)?;
+        let path = self.root.join(format!("{component}.kubeconfig"));
+        let server = format!("https://127.0.0.1:{}", self.ports.api);
+        write_kubeconfig(&path, &server, &self.ca(), &identity)?;
+        Ok(path)
+    }
+
+    /// Starts kube-controller-manager, for default service accounts, garbage collection and the end of namespaces.
+    pub fn start_controller_manager(&mut self) -> Result<(), Error> {
+        let kubeconfig =
+            self.component_kubeconfig("controller-manager", "system:kube-controller-manager", None)?;
+        let mut command = self.place.command("kube-controller-manager")?;
+        command
+            .arg(flag("kubeconfig", &kubeconfig))
+            .arg(flag("service-account-private-key-file", &self.token_keys.private))
+            .arg(flag("root-ca-file", &self.ca()))
+            .args(["--use-service-account-credentials", "--leader-elect=false", "--secure-port=0"]);
+        let mut service = Service::start("kube-controller-manager", command, &self.root.join("logs"))?;
+        // The first thing a workload needs of it.
+        let kubectl = self.kubectl();
+        service.wait("makes the default ServiceAccount", STARTS_WITHIN, || {
+            kubectl.run(&["get", "serviceaccount", "default"]).map_err(|error| error.to_string())
+        })?;
+        self.services.push(service);
+        Ok(())
+    }
+
+    fn start_etcd(&mut self) -> Result<(), Error> {
+        let clients = format!("http://127.0.0.1:{}", self.ports.etcd);
+        let peers = format!("http://127.0.0.1:{}", self.ports.etcd_peers);
+        let mut command = self.place.command("etcd")?;
+        command
+            .arg(flag("data-dir", &self.root.join("etcd")))
+            .arg(format!("--listen-client-urls={clients}"))
+            .arg(format!("--advertise-client-urls={clients}"))
+            .arg(format!("--listen-peer-urls={peers}"))
+            .arg(format!("--initial-advertise-peer-urls={peers}"))
+            .arg(format!("--initial-cluster=default={peers}"))
+            // Nothing here outlives a power cut, nor should it.
+            .arg("--unsafe-no-fsync");
+        let mut service = Service::start("etcd", command, &self.root.join("logs"))?;
+        service.wait_for_log("ready to serve client requests", STARTS_WITHIN)?;
+        self.services.push(service);
+        Ok(())
+    }
+
+    fn start_api_server(&mut self, admin: &Identity) -> Result<(), Error> {
+        let names = [
+            "localhost",
+            "127.0.0.1",
+            "10.96.0.1",
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+        ];
+        let serving = self.authority.server("kube-apiserver", &names)?;
+        let mut command = self.place.command("kube-apiserver")?;
+        command
+            .arg(format!("--etcd-servers=http://127.0.0.1:{}", self.ports.etcd))
+            .arg(format!("--secure-port={}", self.ports.api))
+            .args([
+                "--bind-address=127.0.0.1",
+                "--advertise-address=127.0.0.1",
+                "--endpoint-reconciler-type=none",
+            ])
+            .args(["--service-cluster-ip-range=10.96.0.0/24", "--allow-privileged=true"])
+            .args(["--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction"])
+            .arg(flag("client-ca-file", &self.ca()))
+            .arg(flag("tls-cert-file", &serving.certificate))
+            .arg(flag("tls-private-key-file", &serving.key))
+            .arg(format!("--service-account-issuer={AUDIENCE}"))
+            .arg(flag("service-account-key-file", &self.token_keys.public))
+            .arg(flag("service-account-signing-key-file", &self.token_keys.private))
+            // For `kubectl logs` and `exec`.
+            .arg(flag("kubelet-client-certificate", &admin.certificate))
+            .arg(flag("kubelet-client-key", &admin.key))
+            .args(["--kubelet-preferred-address-types=InternalIP", "--v=2"]);
+        let mut service = Service::start("kube-apiserver", command, &self.root.join("logs"))?;
+        let kubectl = self.kubectl();
+        service.wait("is ready", STARTS_WITHIN, || {
+            kubectl.run(&["get", "--raw", "/readyz"]).map_err(|error| error.to_string())
+        })?;
+        self.services.push(service);
+        Ok(())
+    }
+}
+
+fn flag(name: &str, path: &Path) -> String {
+    format!("--{name}={}", path.display())
+}

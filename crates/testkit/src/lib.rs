@@ -1,0 +1,24 @@
+//! For tests only: the real components a cluster pulls images with, started from nothing on one machine.
+//!
+//! Two sizes. A [`ControlPlane`] is etcd and kube-apiserver on free ports of the loopback: it starts in seconds and needs
+//! no privileges. A [`node::Node`] is all of it (control plane, registries, a container runtime, the kubelet) in
+//! namespaces of its own: it needs root. Everything started here ends with the process that started it, also when that
+//! process is killed.
+#![expect(
+    clippy::missing_errors_doc,
+    reason = "every failure here is the same to a caller: the test cannot go on, and the error says why"
+)]
+
+pub mod certificates;
+pub mod control_plane;
+mod error;
+pub mod image;
+pub mod kubectl;
+pub mod node;
+pub mod process;
+pub mod programs;
+pub mod registry;
+pub mod scenario;
+
+pub use control_plane::ControlPlane;
+pub use error::Error;

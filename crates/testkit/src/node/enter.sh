@@ -1,0 +1,56 @@
+# Furnishes the new namespaces of a node. $1 is the node's root folder. Nothing here changes the machine outside: the
+# network is empty, /etc and /var are copies on write, /run is new, and every mount ends with the namespace.
+set -eu
+root=$1
+
+hostname node-a
+# The kubelet gives volumes to containers by mounts that have to be seen by the runtime.
+mount --make-rshared /
+
+# The kubelet wants an interface that is not the loopback. Where the kernel has no dummy ones an empty bridge will do.
+ip link set lo up
+ip link add nic0 type dummy 2>/dev/null || ip link add nic0 type bridge
+ip address add 10.123.0.2/24 dev nic0
+ip link set nic0 up
+ip route add default via 10.123.0.1
+echo 1 > /proc/sys/net/ipv4/ip_forward
+
+for folder in etc var; do
+    mkdir -p "$root/overlay/$folder/upper" "$root/overlay/$folder/work"
+    mount -t overlay overlay "/$folder" \
+        -o "lowerdir=/$folder,upperdir=$root/overlay/$folder/upper,workdir=$root/overlay/$folder/work"
+done
+mount -t tmpfs tmpfs /run
+
+# Folders that tests read and write are the same inside and outside.
+for folder in etc/containers etc/crio etc/kubernetes var/lib/kubelet var/log/pods; do
+    mkdir -p "$root/files/$folder" "/$folder"
+    mount --bind "$root/files/$folder" "/$folder"
+done
+
+# No name leads out. The source registries are mapped to the loopback, where they are refused at once.
+rm -f /etc/resolv.conf /etc/hosts
+echo nameserver 127.0.0.1 > /etc/resolv.conf
+echo 127.0.0.1 localhost node-a docker.io registry-1.docker.io auth.docker.io > /etc/hosts
+
+# The kubelet sets these for the whole machine. It leaves them alone where they already are what it wants.
+already() {
+    mkdir -p "$root/sysctl/$(dirname "$1")"
+    echo "$2" > "$root/sysctl/$1"
+    mount --bind "$root/sysctl/$1" "/proc/sys/$1"
+}
+already vm/overcommit_memory 1
+already vm/panic_on_oom 0
+already kernel/panic 10
+already kernel/panic_on_oops 1
+
+# The kernel lists cgroup controllers that are not mounted; a runtime that believes the list sets limits that runc cannot.
+if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
+    while read -r name rest; do
+        case $name in
+        '#'*) printf '%s\t%s\n' "$name" "$rest" ;;
+        *) [ ! -d "/sys/fs/cgroup/$name" ] || printf '%s\t%s\n' "$name" "$rest" ;;
+        esac
+    done < /proc/cgroups > "$root/cgroups"
+    mount --bind "$root/cgroups" /proc/cgroups
+fi

@@ -1,0 +1,105 @@
+//! The namespaces of a node: mounts, network, processes, IPC and host name of its own.
+
+use std::{
+    fs,
+    io::{self, Read as _, Write as _},
+    net::{Shutdown, TcpListener, TcpStream},
+    path::Path,
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use crate::{
+    Error,
+    error::Doing,
+    node::cgroups,
+    process::{Place, Service, wait_until},
+};
+
+/// Furnishes new namespaces.
+const ENTER: &str = include_str!("enter.sh");
+
+/// Namespaces that live as long as this value: when their first process dies, the kernel kills all others in them.
+#[derive(Debug)]
+pub(crate) struct Namespaces {
+    _unshare: Service,
+    init: u32,
+}
+
+impl Namespaces {
+    /// Makes namespaces with `program` as the first process, which joins the node's cgroup.
+    pub(crate) fn create(root: &Path, program: &Path, cgroup: &str) -> Result<Self, Error> {
+        let mut command: Command = Place::Host.command("unshare")?;
+        command
+            .args(["--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--mount-proc"])
+            .args(["--propagation", "private", "--kill-child", "--"])
+            .arg(program);
+        let mut unshare = Service::start("namespaces", command, &root.join("logs"))?;
+        unshare.wait_for_log("running", Duration::from_secs(10))?;
+        let init = only_child(unshare.id())?;
+        cgroups::add(cgroup, init)?;
+        let namespaces = Self { _unshare: unshare, init };
+        namespaces.place().run("sh", &["-c", ENTER, "enter.sh", &root.display().to_string()])?;
+        Ok(namespaces)
+    }
+
+    /// Where programs of the node run.
+    pub(crate) fn place(&self) -> Place {
+        Place::Inside(self.init)
+    }
+
+    /// A port of this machine's loopback that leads to `port` of the loopback inside, as long as the namespaces live.
+    pub(crate) fn forward(&self, port: u16) -> Result<u16, Error> {
+        let here = Path::new("127.0.0.1");
+        let listener = TcpListener::bind(("127.0.0.1", 0)).doing("listening on", here)?;
+        let forwarded = listener.local_addr().doing("listening on", here)?.port();
+        let network = format!("/proc/{}/ns/net", self.init);
+        thread::spawn(move || {
+            // Ends with the process: a connection after the node's end finds no namespace and is closed.
+            for client in listener.incoming().flatten() {
+                let network = network.clone();
+                thread::spawn(move || connect_in(&network, port).and_then(|server| relay(client, server)));
+            }
+        });
+        Ok(forwarded)
+    }
+}
+
+/// Connects from within a network namespace. Only the calling thread enters it, and stays there.
+fn connect_in(network: &str, port: u16) -> io::Result<TcpStream> {
+    use std::os::fd::AsFd as _;
+    let namespace = fs::File::open(network)?;
+    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
+    TcpStream::connect(("127.0.0.1", port))
+}
+
+/// Copies both ways until both ends have said all.
+fn relay(client: TcpStream, server: TcpStream) -> io::Result<()> {
+    let (up_from, up_to) = (client.try_clone()?, server.try_clone()?);
+    let up = thread::spawn(move || copy(up_from, up_to));
+    let down = copy(server, client);
+    let up = up.join().unwrap_or(Ok(()));
+    down.and(up)
+}
+
+fn copy(mut from: TcpStream, mut to: TcpStream) -> io::Result<()> {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return to.shutdown(Shutdown::Write),
+            length => to.write_all(&buffer[..length])?,
+        }
+    }
+}
+
+/// The child that `unshare --fork` made: it is alone, and there as soon as it has written to its log.
+fn only_child(parent: u32) -> Result<u32, Error> {
+    let path = format!("/proc/{parent}/task/{parent}/children");
+    wait_until("the first process of the namespaces is there", Duration::from_secs(5), || {
+        let children = fs::read_to_string(&path).map_err(|error| error.to_string())?;
+        children.trim().parse().map_err(|_| format!("{path} says {children:?}"))
+    })
+}

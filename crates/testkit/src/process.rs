@@ -1,0 +1,255 @@
+//! Programs that run while a test runs, and never longer.
+
+use std::{
+    env,
+    fs::{self, File},
+    io,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    sync::{
+        LazyLock,
+        mpsc::{Sender, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Error,
+    error::Doing,
+    programs::{find, search_path},
+};
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On the machine as it is.
+    Host,
+    /// In the namespaces of the process with this id.
+    Inside(u32),
+}
+
+/// The kernel kills a program started through these words when its parent dies.
+const WITH_PARENT: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
+
+impl Place {
+    /// A command that runs `program` here, with a clean environment, and dies with the process that starts it.
+    pub fn command(self, program: &str) -> Result<Command, Error> {
+        let program = find(program)?;
+        let mut command = Command::new(WITH_PARENT[0]);
+        command.args(&WITH_PARENT[1..]);
+        if let Self::Inside(init) = self {
+            let target = init.to_string();
+            command.args(["nsenter", "--target", &target, "-m", "-n", "-p", "-i", "-u", "--"]);
+            // Entering a pid namespace forks: the program itself is a child of `nsenter`.
+            command.args(WITH_PARENT);
+        }
+        command.arg(program);
+        let home = env::var_os("HOME").unwrap_or_else(|| "/root".into());
+        command.env_clear().env("PATH", search_path()).env("HOME", home);
+        Ok(command)
+    }
+
+    /// Runs a command to its end and gives what it wrote.
+    pub fn run(self, program: &str, args: &[&str]) -> Result<String, Error> {
+        let mut command = self.command(program)?;
+        command.args(args);
+        finish(command, &format!("{program} {}", args.join(" ")))
+    }
+}
+
+/// Runs `command`, called `title` where it fails, and gives its standard output.
+pub(crate) fn finish(mut command: Command, title: &str) -> Result<String, Error> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = spawn(command).doing("starting", Path::new(title))?;
+    outcome(child.wait_with_output(), title)
+}
+
+/// The standard output of a finished command, or why it failed.
+pub(crate) fn outcome(output: io::Result<Output>, title: &str) -> Result<String, Error> {
+    let output = output.doing("waiting for", Path::new(title))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    Err(Error::Command {
+        command: title.to_owned(),
+        status: output.status.to_string(),
+        output: text + &String::from_utf8_lossy(&output.stderr),
+    })
+}
+
+/// A command to start, and where to send the child.
+type Order = (Command, Sender<io::Result<Child>>);
+
+/// Starts every child from one thread that lives as long as the process.
+///
+/// The kernel's "die with the parent" means the parent *thread*: a service started by one test's thread would be killed
+/// at that test's end, though a later test still uses it.
+pub(crate) fn spawn(command: Command) -> io::Result<Child> {
+    static STARTER: LazyLock<Sender<Order>> = LazyLock::new(|| {
+        let (orders, inbox) = channel::<Order>();
+        thread::spawn(move || {
+            for (mut command, reply) in inbox {
+                // Nobody waiting any more is no reason to stop serving the others.
+                let _ = reply.send(command.spawn());
+            }
+        });
+        orders
+    });
+    let (reply, answer) = channel();
+    STARTER.send((command, reply)).map_err(io::Error::other)?;
+    answer.recv().map_err(io::Error::other)?
+}
+
+/// A running program with a log.
+#[derive(Debug)]
+pub struct Service {
+    name: String,
+    child: Child,
+    log: Log,
+}
+
+impl Service {
+    /// Starts `command` as `name`; what it writes goes to `logs/<name>.log`, after what an earlier run wrote.
+    pub fn start(name: &str, mut command: Command, logs: &Path) -> Result<Self, Error> {
+        let log = Log::of(logs, name);
+        let path = &log.path;
+        let open = || File::options().create(true).append(true).open(path);
+        command
+            .stdin(Stdio::null())
+            .stdout(open().doing("opening", path)?)
+            .stderr(open().doing("opening", path)?);
+        let child = spawn(command).doing("starting", Path::new(name))?;
+        Ok(Self { name: name.to_owned(), child, log })
+    }
+
+    /// The process id, as the machine sees it.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The log.
+    #[must_use]
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Waits until `probe` is content; fails at once when the service has ended.
+    pub fn wait<T>(
+        &mut self,
+        what: &str,
+        within: Duration,
+        mut probe: impl FnMut() -> Result<T, String>,
+    ) -> Result<T, Error> {
+        let mut ended = None;
+        let (name, log, child) = (&self.name, &self.log, &mut self.child);
+        let result = wait_until(&format!("{name}: {what}"), within, || match child.try_wait() {
+            Ok(None) => probe().map(Some),
+            Ok(Some(status)) => {
+                ended = Some(status.to_string());
+                Ok(None)
+            }
+            Err(error) => Err(error.to_string()),
+        })?;
+        result.ok_or_else(|| Error::Ended {
+            service: name.clone(),
+            status: ended.unwrap_or_default(),
+            tail: log.tail(20),
+        })
+    }
+
+    /// Waits until the log holds `text`.
+    pub fn wait_for_log(&mut self, text: &str, within: Duration) -> Result<(), Error> {
+        let log = self.log.clone();
+        self.wait(&format!("writes {text:?} to its log"), within, || {
+            if log.text().contains(text) { Ok(()) } else { Err(log.tail(3)) }
+        })
+    }
+
+    /// Ends the program now. What it keeps on disk is thrown away with its folder: there is nothing to say goodbye to.
+    pub fn stop(&mut self) {
+        // Both fail only for a child that is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The log of a service.
+#[derive(Clone, Debug)]
+pub struct Log {
+    path: PathBuf,
+}
+
+impl Log {
+    /// The log that a service called `name` writes in the folder `logs`.
+    pub(crate) fn of(logs: &Path, name: &str) -> Self {
+        Self { path: logs.join(format!("{name}.log")) }
+    }
+
+    /// All of it; empty while there is none.
+    #[must_use]
+    pub fn text(&self) -> String {
+        fs::read(&self.path)
+            .map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Its length now, for [`Log::since`].
+    #[must_use]
+    pub fn mark(&self) -> usize {
+        self.text().len()
+    }
+
+    /// The lines written after `mark`.
+    #[must_use]
+    pub fn since(&self, mark: usize) -> Vec<String> {
+        let text = self.text();
+        text.get(mark..).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// The last `count` lines.
+    #[must_use]
+    pub fn tail(&self, count: usize) -> String {
+        let text = self.text();
+        let lines: Vec<_> = text.lines().collect();
+        lines[lines.len().saturating_sub(count)..].join("\n")
+    }
+}
+
+/// Asks `probe` until it is content. Its error is the reason why it is not yet, and the one shown when time is up.
+pub fn wait_until<T>(
+    what: &str,
+    within: Duration,
+    mut probe: impl FnMut() -> Result<T, String>,
+) -> Result<T, Error> {
+    let begun = Instant::now();
+    loop {
+        match probe() {
+            Ok(value) => return Ok(value),
+            Err(reason) if begun.elapsed() > within => {
+                return Err(Error::Deadline { what: what.to_owned(), within, reason });
+            }
+            Err(_) => thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+/// Ports of the loopback that nobody listens on now.
+pub fn free_ports<const COUNT: usize>() -> Result<[u16; COUNT], Error> {
+    // All are held before any is given back, so that they differ.
+    let held = [(); COUNT].map(|()| TcpListener::bind(("127.0.0.1", 0)));
+    let mut ports = [0; COUNT];
+    for (port, listener) in ports.iter_mut().zip(held) {
+        let address = listener.and_then(|listener| listener.local_addr());
+        *port = address.doing("taking a port of", Path::new("127.0.0.1"))?.port();
+    }
+    Ok(ports)
+}

@@ -1,0 +1,123 @@
+//! The folder in which a plugin hands credentials to the runtime, and all that happens there.
+
+use std::{
+    fs, io,
+    mem::MaybeUninit,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init},
+    io::Errno,
+};
+
+use crate::{Error, error::Doing};
+
+/// Where a runtime keeps the credentials it has taken, inside the auth folder.
+const IN_USE: &str = "in-use";
+
+/// What happened to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was made.
+    Created,
+    /// It was closed after writing.
+    Written,
+    /// It was renamed and has another name now.
+    MovedAway,
+    /// It was renamed and has this name now.
+    MovedHere,
+    /// It was removed.
+    Removed,
+}
+
+/// One thing that happened in the auth folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthEvent {
+    /// The file, relative to the folder.
+    pub file: String,
+    /// What happened to it.
+    pub change: Change,
+}
+
+/// The auth folder under watch. The kernel keeps the events in order until they are asked for.
+#[derive(Debug)]
+pub(super) struct AuthFolder {
+    folder: PathBuf,
+    inotify: OwnedFd,
+    in_use: i32,
+    events: Vec<AuthEvent>,
+}
+
+impl AuthFolder {
+    /// Watches `folder` from now on.
+    pub(super) fn watch(folder: &Path) -> Result<Self, Error> {
+        let in_use_folder = folder.join(IN_USE);
+        fs::create_dir_all(&in_use_folder).doing("creating", &in_use_folder)?;
+        let inotify = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
+            .map_err(Into::into)
+            .doing("watching", folder)?;
+        let changes = WatchFlags::CREATE
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::DELETE;
+        add_watch(&inotify, folder, changes).map_err(Into::into).doing("watching", folder)?;
+        let in_use = add_watch(&inotify, &in_use_folder, changes)
+            .map_err(Into::into)
+            .doing("watching", &in_use_folder)?;
+        Ok(Self { folder: folder.to_owned(), inotify, in_use, events: Vec::new() })
+    }
+
+    /// All events since the watch began.
+    pub(super) fn events(&mut self) -> Result<Vec<AuthEvent>, Error> {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = Reader::new(&self.inotify, &mut buffer);
+        loop {
+            match reader.next() {
+                Ok(event) => {
+                    let name =
+                        event.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                    let file = if event.wd() == self.in_use { format!("{IN_USE}/{name}") } else { name };
+                    let change = match event.events() {
+                        flags if flags.contains(ReadFlags::CREATE) => Change::Created,
+                        flags if flags.contains(ReadFlags::CLOSE_WRITE) => Change::Written,
+                        flags if flags.contains(ReadFlags::MOVED_FROM) => Change::MovedAway,
+                        flags if flags.contains(ReadFlags::MOVED_TO) => Change::MovedHere,
+                        flags if flags.contains(ReadFlags::DELETE) => Change::Removed,
+                        _ => continue,
+                    };
+                    self.events.push(AuthEvent { file, change });
+                }
+                Err(Errno::AGAIN) => return Ok(self.events.clone()),
+                Err(error) => {
+                    return Err(io::Error::from(error)).doing("reading events of", &self.folder);
+                }
+            }
+        }
+    }
+
+    /// The files there now.
+    pub(super) fn files(&self) -> Result<Vec<String>, Error> {
+        let mut files = Vec::new();
+        for (prefix, folder) in [("", self.folder.clone()), ("in-use/", self.folder.join(IN_USE))] {
+            for entry in fs::read_dir(&folder).doing("reading", &folder)?.flatten() {
+                if entry.path().is_file() {
+                    files.push(format!("{prefix}{}", entry.file_name().display()));
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Removes the files there.
+    pub(super) fn clear(&self) -> Result<(), Error> {
+        for file in self.files()? {
+            let path = self.folder.join(file);
+            fs::remove_file(&path).doing("removing", &path)?;
+        }
+        Ok(())
+    }
+}

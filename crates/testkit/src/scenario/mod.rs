@@ -1,0 +1,296 @@
+//! Scenarios: what happens to Pods on a node, written once and played on every runtime that is at hand.
+
+mod auth_folder;
+mod observations;
+mod play;
+
+use std::{
+    fmt::{Display, Write as _},
+    fs,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use self::auth_folder::AuthFolder;
+pub use self::{
+    auth_folder::{AuthEvent, Change},
+    observations::{Pulls, after_back_off, burst, second_namespace, two_images_in_one_pod},
+    play::{Case, play},
+};
+use crate::{
+    Error,
+    error::Doing,
+    node::{AUTH_FOLDER, NAME, Node},
+    process::wait_until,
+    registry::Login,
+};
+
+/// How long a Pod may take; generous, since the kubelet tries again after 10 and 20 seconds when a pull fails.
+pub const PATIENCE: Duration = Duration::from_mins(2);
+
+/// One scenario on a node: a namespace of its own, and everything that happened since it began.
+#[derive(Debug)]
+pub struct Scenario<'n> {
+    node: &'n Node<'n>,
+    namespace: String,
+    auth: AuthFolder,
+    registry_marks: Vec<(&'static str, usize)>,
+    figures: Vec<String>,
+}
+
+/// A Pod to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Pod<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The images of its containers.
+    pub images: &'a [&'a str],
+    /// `Always`, `IfNotPresent` or `Never`.
+    pub policy: &'a str,
+    /// A Secret named as its pull secret.
+    pub pull_secret: Option<&'a str>,
+}
+
+impl<'a> Pod<'a> {
+    /// A Pod that always pulls `images`.
+    #[must_use]
+    pub fn new(name: &'a str, images: &'a [&'a str]) -> Self {
+        Self { name, images, policy: "Always", pull_secret: None }
+    }
+}
+
+impl<'n> Scenario<'n> {
+    /// Begins: makes the namespace and its default service account.
+    pub fn begin(node: &'n Node<'n>, namespace: &str) -> Result<Self, Error> {
+        let scenario = Self {
+            node,
+            namespace: namespace.to_owned(),
+            auth: AuthFolder::watch(&node.file(AUTH_FOLDER))?,
+            registry_marks: node
+                .registries()
+                .map(|running| (running.registry().name, running.log().mark()))
+                .collect(),
+            figures: Vec::new(),
+        };
+        scenario.add_namespace(namespace)?;
+        Ok(scenario)
+    }
+
+    /// Makes a further namespace.
+    pub fn add_namespace(&self, namespace: &str) -> Result<(), Error> {
+        self.node.kubectl().apply(&format!(
+            "{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}\n---\n\
+             {{apiVersion: v1, kind: ServiceAccount, metadata: {{name: default, namespace: {namespace}}}}}\n"
+        ))
+    }
+
+    /// The same scenario seen from another namespace; begun anew, so that it sees only what happens from now on.
+    pub fn in_namespace(&self, namespace: &str) -> Result<Self, Error> {
+        Self::begin(self.node, namespace)
+    }
+
+    /// The node.
+    #[must_use]
+    pub fn node(&self) -> &'n Node<'n> {
+        self.node
+    }
+
+    /// The namespace.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Keeps a measured value, to be printed with the scenario's result.
+    pub fn figure(&mut self, figure: impl Display) {
+        self.figures.push(figure.to_string());
+    }
+
+    /// Gives the namespace a login for the registry called `registry`: as a Secret that its service account may read,
+    /// and to the stand-in plugin.
+    pub fn give_login(&self, registry: &str, login: Login) -> Result<(), Error> {
+        let address = self.node.registry(registry)?.registry().address();
+        let Login { user, password } = login;
+        let auth = base64(format!("{user}:{password}").as_bytes());
+        let secret =
+            serde_json::json!({"auths": {address: {"username": user, "password": password, "auth": auth}}});
+        let documents = include_str!("login.yaml")
+            .replace("@REGISTRY@", registry)
+            .replace("@SECRET@", &secret.to_string());
+        self.apply(&documents)?;
+        let file = self.node.file("/etc/kubernetes/stand-in.login");
+        fs::write(&file, format!("{user} {password}\n")).doing("writing", &file)
+    }
+
+    /// Applies documents, in which `@NAMESPACE@` stands for this scenario's namespace.
+    pub fn apply(&self, documents: &str) -> Result<(), Error> {
+        self.node.kubectl().apply(&documents.replace("@NAMESPACE@", &self.namespace))
+    }
+
+    /// Makes Pods, all at once.
+    pub fn run_pods(&self, pods: &[Pod<'_>]) -> Result<(), Error> {
+        let mut documents = String::new();
+        for pod in pods {
+            let containers: Vec<_> = pod
+                .images
+                .iter()
+                .enumerate()
+                .map(|(index, image)| {
+                    serde_json::json!({"name": format!("c{index}"), "image": image, "imagePullPolicy": pod.policy})
+                })
+                .collect();
+            let secrets: Vec<_> =
+                pod.pull_secret.iter().map(|name| serde_json::json!({"name": name})).collect();
+            let pod = serde_json::json!({
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod.name, "namespace": self.namespace},
+                "spec": {
+                    // Bound by name, so that no scheduler is needed; without a token, so that no CA ConfigMap is.
+                    "nodeName": NAME, "automountServiceAccountToken": false, "terminationGracePeriodSeconds": 1,
+                    "tolerations": [{"operator": "Exists"}], "imagePullSecrets": secrets, "containers": containers,
+                },
+            });
+            // Writing to a String cannot fail.
+            let _ = writeln!(documents, "---\n{pod}");
+        }
+        self.apply(&documents)
+    }
+
+    /// Waits until these Pods are Ready and says how long that took; on failure, why each that is not is not.
+    pub fn wait_ready(&self, pods: &[Pod<'_>], within: Duration) -> Result<Duration, Error> {
+        let begun = Instant::now();
+        wait_until("the Pods are Ready", within, || {
+            let listed = self.list("pods").map_err(|error| error.to_string())?;
+            let state = |name: &str| {
+                listed
+                    .iter()
+                    .find(|pod| pod["metadata"]["name"] == *name)
+                    .map_or_else(|| Some("it does not exist".to_owned()), why_not_ready)
+            };
+            let waiting: Vec<_> = pods
+                .iter()
+                .filter_map(|pod| state(pod.name).map(|why| format!("{}: {why}", pod.name)))
+                .collect();
+            if waiting.is_empty() { Ok(begun.elapsed()) } else { Err(waiting.join("\n")) }
+        })
+    }
+
+    /// Waits until the kubelet has reported a failed pull of the Pod, and gives its words.
+    pub fn wait_failed_pull(&self, pod: &str) -> Result<String, Error> {
+        wait_until(&format!("a pull for Pod {pod} fails"), PATIENCE, || {
+            let failed = self.failed_pulls().map_err(|error| error.to_string())?;
+            let message = failed.into_iter().find(|(name, _)| name == pod).map(|(_, message)| message);
+            message.ok_or_else(|| self.describe(pod))
+        })
+    }
+
+    /// All failed pulls in the namespace as (Pod, message), each as often as it happened.
+    pub fn failed_pulls(&self) -> Result<Vec<(String, String)>, Error> {
+        let mut failed = Vec::new();
+        for event in self.list("events")? {
+            let message = event["message"].as_str().unwrap_or_default();
+            if event["reason"] == "Failed" && message.starts_with("Failed to pull image") {
+                let pod = event["involvedObject"]["name"].as_str().unwrap_or_default();
+                let count = event["count"].as_u64().unwrap_or(1);
+                failed.extend((0..count).map(|_| (pod.to_owned(), message.to_owned())));
+            }
+        }
+        Ok(failed)
+    }
+
+    /// Deletes all Pods of the namespace and waits until they are gone.
+    pub fn delete_pods(&self) -> Result<(), Error> {
+        self.node.kubectl().run(&["delete", "pods", "--all", "--now", "-n", &self.namespace]).map(drop)
+    }
+
+    /// What happened in the auth folder since the scenario began, in order.
+    pub fn auth_events(&mut self) -> Result<Vec<AuthEvent>, Error> {
+        self.auth.events()
+    }
+
+    /// The credentials that lie in the auth folder now, taken or not.
+    pub fn credentials_lying_about(&self) -> Result<Vec<String>, Error> {
+        self.auth.files()
+    }
+
+    /// The lines a registry logged since the scenario began.
+    pub fn registry_log(&self, registry: &str) -> Result<Vec<String>, Error> {
+        let mark =
+            self.registry_marks.iter().find(|(name, _)| *name == registry).map_or(0, |(_, mark)| *mark);
+        Ok(self.node.registry(registry)?.log().since(mark))
+    }
+
+    /// How the kubelet recorded who may use the image of `repository`.
+    pub fn pull_record(&self, repository: &str) -> Result<Option<Value>, Error> {
+        let records = self.node.pull_records()?;
+        let mut credentials = records.iter().map(|record| &record["credentialMapping"][repository]);
+        Ok(credentials.find(|value| !value.is_null()).cloned())
+    }
+
+    /// Ends: Pods are deleted and credentials that still lie about are removed, so that the next scenario starts afresh.
+    fn end(&self) -> Result<(), Error> {
+        self.delete_pods()?;
+        self.auth.clear()
+    }
+
+    /// Pods, events and auth folder as text, for a person who asks why.
+    fn state(&mut self) -> String {
+        let kubectl = self.node.kubectl();
+        let ask = |args: &[&str]| kubectl.run(args).unwrap_or_else(|error| error.to_string());
+        format!(
+            "{}\n{}\nauth folder: {:?}\nevents there: {:#?}\npull records: {:#?}\n",
+            ask(&["get", "pods,secrets,serviceaccounts", "-A", "-o", "wide"]),
+            ask(&["get", "events", "-A", "--sort-by=.lastTimestamp"]),
+            self.auth.files(),
+            self.auth.events(),
+            self.node.pull_records(),
+        )
+    }
+
+    fn list(&self, kind: &str) -> Result<Vec<Value>, Error> {
+        let list = self.node.kubectl().json(&["get", kind, "-n", &self.namespace])?;
+        Ok(list["items"].as_array().cloned().unwrap_or_default())
+    }
+
+    fn describe(&self, pod: &str) -> String {
+        let pod = self.node.kubectl().json(&["get", "pod", pod, "-n", &self.namespace]);
+        pod.map_or_else(|error| error.to_string(), |pod| pod["status"].to_string())
+    }
+}
+
+/// Why a Pod is not Ready, in the kubelet's words; nothing if it is.
+fn why_not_ready(pod: &Value) -> Option<String> {
+    let of = |field: &str| pod["status"][field].as_array().cloned().unwrap_or_default();
+    let ready = of("conditions")
+        .iter()
+        .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
+    let waiting =
+        of("containerStatuses").iter().map(|status| status["state"].to_string()).collect::<Vec<_>>();
+    (!ready).then(|| format!("{} {}", pod["status"]["phase"], waiting.join(" ")))
+}
+
+/// Standard base64, for the one field of a Secret that wants it.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let bits =
+            chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for digit in 0..4_usize {
+            let index = (bits >> (18 - 6 * digit)) as usize & 63;
+            text.push(if digit <= chunk.len() { char::from(DIGITS[index]) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_pads_each_length_of_the_last_group() {
+        let encoded = [&b"a:b"[..], b"a:bc", b"a:bcd", b"mirroruser:mirrorpass"].map(base64);
+        assert_eq!(encoded, ["YTpi", "YTpiYw==", "YTpiY2Q=", "bWlycm9ydXNlcjptaXJyb3JwYXNz"]);
+    }
+}

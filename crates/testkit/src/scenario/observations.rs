@@ -1,0 +1,91 @@
+//! What a plugin and a runtime make of situations that are known to go wrong. Each is a fact about the pair; what the fact
+//! ought to be is for the test to say.
+
+use std::{thread, time::Duration};
+
+use crate::{
+    Error,
+    process::wait_until,
+    scenario::{PATIENCE, Pod, Scenario},
+};
+
+/// How a number of pulls went.
+#[derive(Clone, Debug)]
+pub struct Pulls {
+    /// How long it took until all Pods were Ready.
+    pub ready_after: Duration,
+    /// The pulls that failed on the way, as (Pod, message).
+    pub failed: Vec<(String, String)>,
+}
+
+impl std::fmt::Display for Pulls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} failed pulls, all Ready after {:.1} s",
+            self.failed.len(),
+            self.ready_after.as_secs_f64()
+        )
+    }
+}
+
+/// Runs `pods` together until all are Ready.
+fn run(scenario: &Scenario<'_>, pods: &[Pod<'_>]) -> Result<Pulls, Error> {
+    scenario.run_pods(pods)?;
+    let ready_after = scenario.wait_ready(pods, PATIENCE)?;
+    Ok(Pulls { ready_after, failed: scenario.failed_pulls()? })
+}
+
+/// One Pod with two images of one registry. The kubelet asks the plugin for the second while it may still remember the
+/// answer for the first.
+pub fn two_images_in_one_pod(scenario: &Scenario<'_>, images: [&str; 2]) -> Result<Pulls, Error> {
+    run(scenario, &[Pod::new("two-images", &images)])
+}
+
+/// `count` Pods with one image at once: all their credentials go through one file name.
+pub fn burst(scenario: &Scenario<'_>, image: &str, count: usize) -> Result<Pulls, Error> {
+    let names: Vec<_> = (0..count).map(|number| format!("burst-{number}")).collect();
+    let images = [image];
+    let pods: Vec<_> = names.iter().map(|name| Pod::new(name, &images)).collect();
+    run(scenario, &pods)
+}
+
+/// Whether a namespace without credentials may run a private image that another one has brought to the node: nothing if
+/// it may, the kubelet's reason if not.
+pub fn second_namespace(scenario: &Scenario<'_>, image: &str) -> Result<Option<String>, Error> {
+    let images = [image];
+    let first = Pod::new("brings-the-image", &images);
+    scenario.run_pods(&[first])?;
+    scenario.wait_ready(&[first], PATIENCE)?;
+    let other = scenario.in_namespace(&format!("{}-other", scenario.namespace()))?;
+    let second = Pod { policy: "IfNotPresent", ..Pod::new("uses-the-image", &images) };
+    other.run_pods(&[second])?;
+    let refused = wait_until("the second namespace's Pod runs or is refused", PATIENCE, || {
+        if other.wait_ready(&[second], Duration::ZERO).is_ok() {
+            return Ok(None);
+        }
+        let failed = other.failed_pulls().map_err(|error| error.to_string())?;
+        failed.into_iter().next().map(|(_, message)| Some(message)).ok_or_else(|| other.describe(second.name))
+    })?;
+    other.delete_pods()?;
+    Ok(refused)
+}
+
+/// The credentials that lie about `settled` after a Pod was deleted whose pulls had failed until the kubelet backed off.
+/// The kubelet runs the plugin before it looks at the back-off, so credentials are handed over that nobody will take.
+pub fn after_back_off(scenario: &Scenario<'_>, image: &str, settled: Duration) -> Result<Vec<String>, Error> {
+    let images = [image];
+    scenario.run_pods(&[Pod::new("backs-off", &images)])?;
+    wait_until("the kubelet backs off", PATIENCE, || {
+        let state = scenario.describe("backs-off");
+        if state.contains("ImagePullBackOff") { Ok(()) } else { Err(state) }
+    })?;
+    // The kubelet comes by every five seconds. Nothing handed over in two rounds means there is nothing to leave.
+    let _ = wait_until("a credential is handed over", Duration::from_secs(11), || {
+        let lying = scenario.credentials_lying_about().map_err(|error| error.to_string())?;
+        if lying.is_empty() { Err("none".to_owned()) } else { Ok(()) }
+    });
+    scenario.delete_pods()?;
+    thread::sleep(settled);
+    scenario.credentials_lying_about()
+}
