@@ -1,3 +1,56 @@
-//! `cargo xtask`: the developer commands.
+//! `cargo xtask`: the developer commands. `cargo xtask test` runs every test and says at the end what ran.
 
-fn main() {}
+mod bench;
+mod cargo;
+mod demo;
+mod fuzz;
+mod node;
+mod oracle;
+mod programs;
+mod test;
+mod tier;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  demo                      the product's main job on this machine, with no cluster at hand
+  test [--fast]             every test, installing what it needs; --fast leaves out what needs Go or root
+  oracle [--cases N] [--seed S] [--only OPERATION]
+                            compare the engine with the Go libraries on N generated cases
+  fuzz [--seconds N] [TARGET…]
+                            fuzz the parsers, each for N seconds (default 60)
+  bench engine [--json]     the engine beside the Go libraries, as ratios
+  node up [--runtime containerd|crio] | down | status | kubectl … | logs NAME
+                            a real Kubernetes node on this machine, for developing
+  programs [control-plane]  build and install what the real components need, and say where it is
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.split_first() {
+        Some((&"demo", rest)) => demo::run(rest),
+        Some((&"test", rest)) => test::run(rest),
+        Some((&"oracle", rest)) => oracle::run(rest),
+        Some((&"fuzz", rest)) => fuzz::run(rest),
+        Some((&"bench", rest)) => bench::run(rest),
+        Some((&"node", rest)) => node::run(rest),
+        Some((&"programs", rest)) => programs::run(rest),
+        Some((&("help" | "--help" | "-h"), _)) => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Some((other, _)) => Err(format!("unknown command {other:?}\n\n{USAGE}")),
+        None => Err(USAGE.to_owned()),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}

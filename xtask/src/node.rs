@@ -1,0 +1,38 @@
+//! `cargo xtask node`: a node at hand while developing; and the tiers of tests that need real components.
+
+use crate::cargo::{cargo, test};
+use crate::programs::{self, Tier};
+use crate::tier::Outcome;
+
+/// Sees to the programs, then hands over to the testkit's own program.
+pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
+    let tier = if arguments.contains(&"crio") { Tier::Crio } else { Tier::Node };
+    let programs = programs::ensure(tier).map_err(|missing| format!("cannot run a node here: {missing}"))?;
+    let mut command =
+        cargo(&["run", "--quiet", "--package", "pullwright-testkit", "--bin", "pullwright-node", "--"]);
+    programs.pass_to(command.args(arguments));
+    let status = command.status().map_err(|error| format!("starting cargo: {error}"))?;
+    Ok(status.success())
+}
+
+/// Runs tests that need `tier`'s programs with `cargo test` and these arguments.
+pub(crate) fn tier(tier: Tier, arguments: &[&str]) -> Outcome {
+    match programs::ensure(tier) {
+        Ok(programs) => {
+            let mut command = cargo(&[&["test"], arguments].concat());
+            programs.pass_to(&mut command);
+            test(&mut command)
+        }
+        Err(missing) => Outcome::NotRun { why: missing.to_string() },
+    }
+}
+
+/// The testkit's own tests on a control plane.
+pub(crate) const CONTROL_PLANE: &[&str] =
+    &["-p", "pullwright-testkit", "--features", "real", "--test", "control_plane", "--", "--show-output"];
+/// Its scenarios on a node with containerd.
+pub(crate) const CONTAINERD: &[&str] =
+    &["-p", "pullwright-testkit", "--features", "real", "--test", "node", "--", "--runtime", "containerd"];
+/// The same, and more, on a node with CRI-O.
+pub(crate) const CRIO: &[&str] =
+    &["-p", "pullwright-testkit", "--features", "real", "--test", "node", "--", "--runtime", "crio"];

@@ -1,0 +1,39 @@
+//! `cargo xtask oracle`: builds the Go program that asks the real libraries and compares the engine with it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::cargo::{cache, cargo, has, succeed, test, workspace};
+use crate::tier::Outcome;
+
+pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
+    let program = build()?;
+    Ok(matches!(test(&mut compare(&program, arguments)), Outcome::Passed { .. }))
+}
+
+/// The comparison as a tier of the tests.
+pub(crate) fn tier(cases: u64) -> Outcome {
+    if !has("go") {
+        return Outcome::NotRun { why: "needs go (a Go toolchain) on PATH".to_owned() };
+    }
+    match build() {
+        Ok(program) => test(&mut compare(&program, &["--cases", &cases.to_string()])),
+        Err(why) => Outcome::Failed { why },
+    }
+}
+
+/// Builds the Go program into the cache; Go itself knows whether there is anything to do.
+pub(crate) fn build() -> Result<PathBuf, String> {
+    let program = cache().join("oracle");
+    println!("building the Go oracle (about a minute the first time)");
+    let mut go = Command::new("go");
+    go.args(["build", "-trimpath", "-o"]).arg(&program).arg(".").current_dir(workspace().join("oracle"));
+    succeed(go.env("CGO_ENABLED", "0")).map(|()| program)
+}
+
+fn compare(program: &std::path::Path, arguments: &[&str]) -> Command {
+    let mut command =
+        cargo(&["run", "--release", "--quiet", "--package", "pullwright-oracle", "--", "compare"]);
+    command.arg("--oracle").arg(program).args(arguments);
+    command
+}

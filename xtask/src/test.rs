@@ -1,0 +1,52 @@
+//! `cargo xtask test`: every tier of tests, in the order in which a mistake is found cheapest.
+
+use std::ffi::OsStr;
+
+use crate::cargo::{cargo, check, test};
+use crate::programs::Tier;
+use crate::tier::Report;
+use crate::{fuzz, node, oracle};
+
+/// How many cases the comparison with the Go libraries runs in each run of the tests.
+const ORACLE_CASES: u64 = 200_000;
+/// How long each parser is fuzzed in each run of the tests.
+const FUZZ_SECONDS: u64 = 5;
+
+pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
+    let fast = match arguments {
+        [] => false,
+        ["--fast"] => true,
+        _ => return Err("usage: cargo xtask test [--fast]".to_owned()),
+    };
+    let ci = std::env::var_os("CI").is_some_and(|value| value != OsStr::new(""));
+    let mut report = Report::default();
+    report.run("format", || check(&mut cargo(&["fmt", "--all", "--check"])));
+    report.run("clippy", || {
+        check(&mut cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ]))
+    });
+    report.run("docs", || {
+        check(
+            cargo(&["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"])
+                .env("RUSTDOCFLAGS", "-D warnings"),
+        )
+    });
+    report.run("unit and property", || test(&mut cargo(&["test", "--workspace", "--lib", "--bins"])));
+    report.run("edges and command line", || test(&mut cargo(&["test", "--workspace", "--test", "it"])));
+    report.run("fuzz", || fuzz::tier(FUZZ_SECONDS));
+    if !fast {
+        report.run("oracle", || oracle::tier(ORACLE_CASES));
+        report.run("control plane", || node::tier(Tier::ControlPlane, node::CONTROL_PLANE));
+        report.run("node with containerd", || node::tier(Tier::Node, node::CONTAINERD));
+        report.run_if_present("node with CRI-O", || node::tier(Tier::Crio, node::CRIO));
+    }
+    Ok(report.close(ci && !fast))
+}
