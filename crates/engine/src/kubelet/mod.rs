@@ -11,6 +11,7 @@ mod keyring;
 mod label_key;
 pub mod lint;
 mod matching;
+mod namespace;
 pub mod token;
 mod validate;
 
@@ -20,5 +21,6 @@ pub use exec::{ApiVersion, Request, Response};
 pub use header::HeaderError;
 pub use keyring::{Hit, Keyring};
 pub use matching::ImagePattern;
-pub use token::{Claims, Namespace};
+pub use namespace::{Namespace, NotANamespace};
+pub use token::Claims;
 pub use validate::Violation;

@@ -1,43 +1,12 @@
 //! What a service account token says of itself. The signature is not checked: the API server does that when
 //! the token is used, and nothing read here grants anything.
 
-use std::fmt;
-
 use thiserror::Error;
 
 use crate::credentials::Sensitive;
 use crate::go::base64;
 use crate::go::json::{Kind, RawValue};
-
-/// The name of a namespace: a DNS label, so that it can be part of a file name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Namespace(String);
-
-impl Namespace {
-    /// `None` for what no namespace can be called, such as `../x`.
-    #[must_use]
-    pub fn parse(text: impl Into<String>) -> Option<Self> {
-        let text = text.into();
-        let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
-        let valid = (1..=63).contains(&text.len())
-            && text.as_bytes().iter().all(inner)
-            && !text.starts_with('-')
-            && !text.ends_with('-');
-        valid.then_some(Self(text))
-    }
-
-    /// The name.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Namespace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use crate::kubelet::namespace::Namespace;
 
 /// An object that a token is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +64,7 @@ impl Claims {
         }
         let bound = claim(claims, "kubernetes.io").ok_or(TokenError::Claim("kubernetes.io"))?;
         let namespace = text(bound, "namespace").ok_or(TokenError::Claim("kubernetes.io.namespace"))?;
-        let namespace = Namespace::parse(namespace).ok_or(TokenError::Namespace)?;
+        let namespace = namespace.parse().map_err(|_| TokenError::Namespace)?;
         let service_account = claim(bound, "serviceaccount")
             .and_then(bound_object)
             .ok_or(TokenError::Claim("kubernetes.io.serviceaccount.name"))?;

@@ -1,0 +1,151 @@
+//! The runtime's side of the contract: taking a file for one pull, and removing it on every way out.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, RenameFlags, fstat, openat, renameat, renameat_with};
+use rustix::io::Errno;
+use thiserror::Error;
+
+use crate::folder::{AuthFolder, FileKind, FolderError, PrivateFolder};
+use crate::in_use;
+use crate::name::AuthFileName;
+
+/// The largest auth file that is read: thousands of entries, and no more memory than a node can spare.
+const LARGEST: u64 = 16 << 20;
+
+/// Why a file was not claimed, read or removed.
+#[derive(Debug, Error)]
+pub enum ClaimError {
+    /// `in-use/` cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// It is there and cannot be taken.
+    #[error("cannot claim {path:?}: {source}")]
+    Take {
+        /// The auth file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Something else stands there; it was left as it is.
+    #[error("{path:?} is {found}, not an auth file: remove it")]
+    NotAFile {
+        /// Where the auth file belongs.
+        path: PathBuf,
+        /// What stands there.
+        found: FileKind,
+    },
+    /// The claimed file cannot be read.
+    #[error("cannot read {path:?}: {source}")]
+    Read {
+        /// The claimed file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No plugin writes that much.
+    #[error("{path:?} is larger than {} bytes: not an auth file", LARGEST)]
+    TooLarge {
+        /// The claimed file.
+        path: PathBuf,
+    },
+    /// The claimed file cannot be removed; a sweeper will try again.
+    #[error("cannot remove {path:?}: {source}")]
+    Remove {
+        /// The claimed file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl AuthFolder {
+    /// Takes the file of `name` for one pull; `None` if there is none, and the pull goes on without.
+    ///
+    /// The file is moved, not looked at first: between a look and a move another pull could take it. When the move
+    /// fails nothing is removed: what stands there by then may be for somebody else.
+    ///
+    /// # Errors
+    /// A [`ClaimError`] if there is something that cannot be taken.
+    pub fn claim(&self, name: &AuthFileName) -> Result<Option<Claim>, ClaimError> {
+        let in_use = in_use::open_or_create(self)?;
+        let plain = name.to_string();
+        let path = self.entries().path_of(&plain);
+        let failed = |errno: Errno| ClaimError::Take { path: path.clone(), source: errno.into() };
+        let claimed = name.claimed().map_err(failed)?;
+        match renameat(self.entries(), &plain, &in_use, &claimed) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(failed(errno)),
+        }
+        if let Some(found) = in_use.stat(&claimed).map_err(failed)?.as_ref().map(FileKind::of)
+            && !found.is_file()
+        {
+            renameat_with(&in_use, &claimed, self.entries(), &plain, RenameFlags::NOREPLACE)
+                .map_err(failed)?;
+            return Err(ClaimError::NotAFile { path, found });
+        }
+        Ok(Some(Claim { path: in_use.path_of(&claimed), in_use, name: claimed }))
+    }
+}
+
+/// A file taken for one pull. It is removed when this is dropped.
+pub struct Claim {
+    in_use: PrivateFolder,
+    name: String,
+    path: PathBuf,
+}
+
+impl Claim {
+    /// Where the file is now, for a library that wants a path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The content: credentials, so do not log it.
+    ///
+    /// # Errors
+    /// A [`ClaimError`] if it cannot be read or is no auth file by its size.
+    pub fn read(&self) -> Result<Vec<u8>, ClaimError> {
+        let failed = |source| ClaimError::Read { path: self.path.clone(), source };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(&self.in_use, &self.name, flags, Mode::empty()).map_err(|e| failed(e.into()))?;
+        let size = u64::try_from(fstat(&fd).map_err(|e| failed(e.into()))?.st_size).unwrap_or(0);
+        // At once in the right size: growing would leave copies of credentials in freed memory.
+        let mut content = Vec::with_capacity(usize::try_from(size.min(LARGEST) + 1).unwrap_or(0));
+        File::from(fd).take(LARGEST + 1).read_to_end(&mut content).map_err(failed)?;
+        if content.len() as u64 > LARGEST {
+            return Err(ClaimError::TooLarge { path: self.path.clone() });
+        }
+        Ok(content)
+    }
+
+    /// Removes the file and says whether that worked; dropping does the same in silence.
+    ///
+    /// # Errors
+    /// [`ClaimError::Remove`] if it is still there.
+    pub fn release(self) -> Result<(), ClaimError> {
+        self.remove().map_err(|errno| ClaimError::Remove { path: self.path.clone(), source: errno.into() })
+    }
+
+    fn remove(&self) -> Result<(), Errno> {
+        self.in_use.remove(&self.name)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // If it cannot be removed now, it is the sweeper's.
+        let _ = self.remove();
+    }
+}
+
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claim").field("path", &self.path).finish_non_exhaustive()
+    }
+}

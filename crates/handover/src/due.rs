@@ -1,0 +1,149 @@
+//! When files of ours have stood too long.
+
+use std::time::{Duration, SystemTime};
+
+use crate::age::age;
+use crate::name::{self, AuthFileName};
+
+/// How long files of ours may stand before they are removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SweepBounds {
+    /// A file that no runtime has claimed: 5 min.
+    ///
+    /// A runtime takes a wanted file in milliseconds, unless the kubelet pulls one image at a time (its default,
+    /// `serializeImagePulls`): it runs the plugin first and then waits for its turn behind other pulls, for
+    /// minutes. Five of them are also its longest back-off, after which it runs the plugin again in any case.
+    pub unclaimed: Duration,
+    /// A file that was being written: 60 s, when the kubelet has killed whoever wrote it. It must be longer than a
+    /// put may take, or the sweep removes a file under the plugin that is still waiting to move it.
+    pub temporary: Duration,
+    /// A file in `in-use/`: 1 h.
+    ///
+    /// A runtime removes it when its pull is over, so it is there longer only for a runtime that died or a very
+    /// long pull. Even then it is not missed: it is read when a registry is first asked, not for each layer.
+    pub in_use: Duration,
+}
+
+impl Default for SweepBounds {
+    fn default() -> Self {
+        Self {
+            unclaimed: Duration::from_mins(5),
+            temporary: Duration::from_mins(1),
+            in_use: Duration::from_hours(1),
+        }
+    }
+}
+
+impl SweepBounds {
+    fn of(self, kind: Kind) -> Duration {
+        match kind {
+            Kind::Unclaimed => self.unclaimed,
+            Kind::Temporary => self.temporary,
+            Kind::InUse => self.in_use,
+        }
+    }
+}
+
+/// What a file of ours is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Put, and not yet taken.
+    Unclaimed,
+    /// Being written.
+    Temporary,
+    /// Taken by a runtime.
+    InUse,
+}
+
+/// A file of ours, found in the auth folder or in `in-use/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    pub(crate) since: SystemTime,
+}
+
+/// What to remove at a time, and in how long the next is due.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) remove: Vec<Found>,
+    pub(crate) next: Option<Duration>,
+}
+
+pub(crate) fn plan(found: Vec<Found>, bounds: SweepBounds, now: SystemTime) -> Plan {
+    let left = |file: &Found| bounds.of(file.kind).saturating_sub(age(file.since, now));
+    let (remove, keep): (Vec<_>, Vec<_>) = found.into_iter().partition(|file| left(file).is_zero());
+    Plan { next: keep.iter().map(left).min(), remove }
+}
+
+/// What a file in the auth folder is, by its name.
+pub(crate) fn of_auth_folder(name: &str) -> Option<Kind> {
+    if name::is_temporary(name) {
+        Some(Kind::Temporary)
+    } else {
+        AuthFileName::parse(name).map(|_| Kind::Unclaimed)
+    }
+}
+
+/// What a file in `in-use/` is, by its name.
+pub(crate) fn of_in_use(name: &str) -> Option<Kind> {
+    name::is_claimed(name).then_some(Kind::InUse)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    const BOUNDS: SweepBounds = SweepBounds {
+        unclaimed: Duration::from_secs(30),
+        temporary: Duration::from_mins(1),
+        in_use: Duration::from_hours(1),
+    };
+
+    fn at(second: u64) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(second)
+    }
+
+    fn found(kind: Kind, since: u64) -> Found {
+        Found { kind, name: format!("{kind:?} {since}"), since: at(since) }
+    }
+
+    fn removed_at(now: u64, found: &[Found]) -> (Vec<String>, Option<u64>) {
+        let plan = plan(found.to_vec(), BOUNDS, at(now));
+        (plan.remove.into_iter().map(|file| file.name).collect(), plan.next.map(|next| next.as_secs()))
+    }
+
+    #[test]
+    fn each_kind_goes_at_its_own_bound_and_the_next_one_is_known() {
+        let files = [found(Kind::Unclaimed, 1000), found(Kind::Temporary, 1000), found(Kind::InUse, 1000)];
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(removed_at(1000, &files), (vec![], Some(30)));
+        assert_eq!(removed_at(1029, &files), (vec![], Some(1)));
+        assert_eq!(removed_at(1030, &files), (names(&["Unclaimed 1000"]), Some(30)));
+        assert_eq!(removed_at(1060, &files), (names(&["Unclaimed 1000", "Temporary 1000"]), Some(3540)));
+        assert_eq!(removed_at(4600, &files).1, None, "nothing is left");
+        assert_eq!(removed_at(4600, &files).0.len(), 3);
+    }
+
+    #[test]
+    fn an_empty_folder_has_nothing_due() {
+        assert_eq!(removed_at(1000, &[]), (vec![], None));
+    }
+
+    #[test]
+    fn a_clock_set_back_keeps_no_credential_for_ever() {
+        // An hour back: gone at once. Ten seconds back: gone when the clock is thirty past it.
+        assert_eq!(removed_at(1000, &[found(Kind::Unclaimed, 4600)]).0.len(), 1);
+        let (removed, next) = removed_at(1000, &[found(Kind::Unclaimed, 1010)]);
+        assert_eq!((removed.len(), next), (0, Some(20)));
+    }
+
+    #[test]
+    fn what_is_not_ours_by_name_is_not_even_looked_at() {
+        for name in ["config.json", "in-use", ".auth-.tmp", ".hidden", "README.md"] {
+            assert_eq!((of_auth_folder(name), of_in_use(name)), (None, None), "{name}");
+        }
+    }
+}
