@@ -32,6 +32,13 @@ impl ImagePattern {
         &self.text
     }
 
+    /// The pattern for people: without a user and password before the host, which the kubelet drops and nobody should read.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        let authority = self.text.find(['/', '?', '#']).unwrap_or(self.text.len());
+        self.text[..authority].rfind('@').map_or(&self.text, |at| &self.text[at + 1..])
+    }
+
     /// Whether the image, a name without tag and digest, is meant. An image that cannot be parsed is not.
     #[must_use]
     pub fn matches(&self, image: &str) -> bool {

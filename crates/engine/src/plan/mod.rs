@@ -212,7 +212,7 @@ fn invocation(inputs: &Inputs<'_>, asked_as: &str) -> (Invocation, Vec<ProviderM
     let mut ours = None;
     let mut others = Vec::new();
     for (provider, pattern) in config.invoked(asked_as) {
-        let matched = ProviderMatch { provider: provider.name.clone(), pattern: pattern.as_str().to_owned() };
+        let matched = ProviderMatch { provider: provider.name.clone(), pattern: pattern.shown().to_owned() };
         if provider.name == inputs.plugin {
             ours = Some(match provider.token_attributes {
                 Some(_) => Invocation::Runs(matched),
@@ -224,7 +224,7 @@ fn invocation(inputs: &Inputs<'_>, asked_as: &str) -> (Invocation, Vec<ProviderM
     }
     let absent = || match config.providers.iter().find(|provider| provider.name == inputs.plugin) {
         Some(provider) => Invocation::NoPatternMatches {
-            patterns: provider.match_images.iter().map(|pattern| pattern.as_str().to_owned()).collect(),
+            patterns: provider.match_images.iter().map(|pattern| pattern.shown().to_owned()).collect(),
         },
         None => Invocation::NotConfigured {
             providers: config.providers.iter().map(|provider| provider.name.clone()).collect(),

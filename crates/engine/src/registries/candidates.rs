@@ -2,6 +2,7 @@
 //!
 //! The kubelet reads `nginx` as `docker.io/library/nginx`; CRI-O pulls what this module says.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -158,13 +159,13 @@ impl RegistriesConf {
 
 /// Checks the `[aliases]` table of one file; all that is wrong is reported at once.
 pub(super) fn check_aliases(
-    raw: BTreeMap<String, String>,
+    raw: BTreeMap<String, Cow<'_, str>>,
 ) -> Result<BTreeMap<String, Option<Reference>>, ConfError> {
     let mut problems = Vec::new();
     let mut first_bad = None;
     let mut aliases = BTreeMap::new();
     for (name, value) in raw {
-        let target = match value.as_str() {
+        let target = match &*value {
             "" => Ok(None),
             value => parse_alias(value).map(Some),
         };

@@ -1,20 +1,19 @@
 //! One `registries.conf` or drop-in, checked on its own: every rule of the loader, in its order and words.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::decode::{RawEndpoint, RawRegistry, Version1, decode};
 use super::problem::{ConfError, Problem, refuse};
 use super::{Endpoint, Mirror, PullFromMirror, Registry, ShortNameMode, candidates, lint, render};
 use crate::finding::{DocPath, Finding};
-use crate::go::quote::quote;
 use crate::reference::{Dialect, Reference, is_domain};
 
 /// A file that the loader accepts.
 #[derive(Debug, Clone, Default)]
 pub struct ConfFile {
+    /// In the order of the file; of several with one prefix only the first counts.
     pub(super) registries: Vec<Registry>,
-    /// For each of `registries`, which `[[registry]]` of the file it was.
-    positions: Vec<usize>,
     pub(super) search: Option<Vec<String>>,
     pub(super) credential_helpers: Option<Vec<String>>,
     pub(super) short_name_mode: Option<ShortNameMode>,
@@ -33,25 +32,22 @@ impl ConfFile {
     pub fn parse(text: &str) -> Result<Self, ConfError> {
         let mut findings = Vec::new();
         let raw = decode(text, &mut findings)?;
-        if let Some(converted) = convert_version1(&raw.version1) {
+        if let Some(converted) = convert_version1(raw.version1) {
             return Err(refuse(DocPath::root().key("registries"), Problem::Version1 { converted }));
         }
         let registries = check_registries(raw.registries)?;
         check_conflicts(&registries)?;
         let search = raw.search.map(check_search).transpose()?;
-        let registries = first_of_each_prefix(registries, &mut findings);
         let short_name_mode = check_short_name_mode(&raw.short_name_mode)?;
         if let Some((index, registry)) = first_bad_wildcard(&registries) {
             return Err(refuse(registry_at(index).key("prefix"), Problem::Wildcard(registry.prefix.clone())));
         }
-        let (positions, registries) = registries.into_iter().unzip();
         Ok(Self {
             registries,
-            positions,
             search,
-            credential_helpers: raw.credential_helpers,
+            credential_helpers: raw.credential_helpers.map(owned),
             short_name_mode,
-            additional_layer_store_auth_helper: raw.additional_layer_store_auth_helper,
+            additional_layer_store_auth_helper: raw.additional_layer_store_auth_helper.into_owned(),
             aliases: candidates::check_aliases(raw.aliases)?,
             passed_over: findings,
         })
@@ -62,8 +58,14 @@ impl ConfFile {
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = self.passed_over.clone();
-        for (position, registry) in self.positions.iter().zip(&self.registries) {
-            lint::registry(&registry_at(*position), registry, &mut findings);
+        let mut seen = HashSet::new();
+        for (position, registry) in self.registries.iter().enumerate() {
+            let at = registry_at(position);
+            if seen.insert(&registry.prefix) {
+                lint::registry(&at, registry, &mut findings);
+            } else {
+                findings.push(lint::duplicate(at, registry));
+            }
         }
         findings
     }
@@ -71,6 +73,10 @@ impl ConfFile {
 
 fn registry_at(index: usize) -> DocPath {
     DocPath::root().key("registry").index(index)
+}
+
+fn owned(texts: Vec<Cow<'_, str>>) -> Vec<String> {
+    texts.into_iter().map(Cow::into_owned).collect()
 }
 
 /// Strips trailing slashes. Nothing else is checked by the loader: no case, no white space, no grammar.
@@ -82,11 +88,15 @@ fn normalise(text: &str, at: impl FnOnce() -> DocPath) -> Result<String, ConfErr
     Ok(trimmed.to_owned())
 }
 
-fn check_registries(raw: Vec<RawRegistry>) -> Result<Vec<Registry>, ConfError> {
-    raw.into_iter().enumerate().map(|(index, raw)| check_registry(raw, index)).collect()
+fn check_registries(raw: Vec<RawRegistry<'_>>) -> Result<Vec<Registry>, ConfError> {
+    let mut registries = Vec::with_capacity(raw.len());
+    for (index, raw) in raw.into_iter().enumerate() {
+        registries.push(check_registry(raw, index)?);
+    }
+    Ok(registries)
 }
 
-fn check_registry(raw: RawRegistry, index: usize) -> Result<Registry, ConfError> {
+fn check_registry(raw: RawRegistry<'_>, index: usize) -> Result<Registry, ConfError> {
     let at = |key: &str| registry_at(index).key(key);
     let location = normalise(&raw.endpoint.location, || at("location"))?;
     let prefix = if raw.prefix.is_empty() {
@@ -105,17 +115,15 @@ fn check_registry(raw: RawRegistry, index: usize) -> Result<Registry, ConfError>
         return Err(refuse(at("pull-from-mirror"), Problem::PullFromMirrorOnRegistry(prefix)));
     }
     let digest_only_for = raw.mirror_by_digest_only.then_some(prefix.as_str());
-    let mirrors = raw
-        .mirrors
-        .into_iter()
-        .enumerate()
-        .map(|(mirror, raw)| check_mirror(raw, digest_only_for, || at("mirror").index(mirror)))
-        .collect::<Result<_, _>>()?;
+    let mut mirrors = Vec::with_capacity(raw.mirrors.len());
+    for (mirror, raw) in raw.mirrors.into_iter().enumerate() {
+        mirrors.push(check_mirror(raw, digest_only_for, || at("mirror").index(mirror))?);
+    }
     Ok(Registry {
         endpoint: Endpoint {
             location,
             insecure: raw.endpoint.insecure,
-            namespace_proxy: raw.endpoint.namespace_proxy,
+            namespace_proxy: raw.endpoint.namespace_proxy.into_owned(),
         },
         prefix,
         blocked: raw.blocked,
@@ -125,7 +133,7 @@ fn check_registry(raw: RawRegistry, index: usize) -> Result<Registry, ConfError>
 }
 
 fn check_mirror(
-    raw: RawEndpoint,
+    raw: RawEndpoint<'_>,
     digest_only_for: Option<&str>,
     at: impl Fn() -> DocPath,
 ) -> Result<Mirror, ConfError> {
@@ -138,13 +146,16 @@ fn check_mirror(
     let problem = match digest_only_for {
         _ if value.is_empty() => None,
         Some(prefix) => Some(Problem::MirrorUseTwice { prefix: prefix.to_owned(), mirror: location.clone() }),
-        None if known.is_none() => Some(Problem::PullFromMirrorValue { value, mirror: location.clone() }),
+        None if known.is_none() => {
+            Some(Problem::PullFromMirrorValue { value: value.into_owned(), mirror: location.clone() })
+        }
         None => None,
     };
     if let Some(problem) = problem {
         return Err(refuse(at().key("pull-from-mirror"), problem));
     }
-    let endpoint = Endpoint { location, insecure: raw.insecure, namespace_proxy: raw.namespace_proxy };
+    let endpoint =
+        Endpoint { location, insecure: raw.insecure, namespace_proxy: raw.namespace_proxy.into_owned() };
     Ok(Mirror { endpoint, pull_from_mirror: known })
 }
 
@@ -157,16 +168,15 @@ struct Seen {
 /// Entries of one location must agree. One pass: each is compared with the first of its location, which finds
 /// the same first conflict as comparing all pairs, at the first entry of the location that has one.
 fn check_conflicts(registries: &[Registry]) -> Result<(), ConfError> {
-    let place = |registry: &Registry| {
-        if registry.endpoint.location.is_empty() {
-            registry.prefix.clone()
-        } else {
-            registry.endpoint.location.clone()
-        }
-    };
-    let mut seen: HashMap<String, Seen> = HashMap::new();
+    let settings = |registry: &Registry| (registry.endpoint.insecure, registry.blocked);
+    if registries.windows(2).all(|pair| settings(&pair[0]) == settings(&pair[1])) {
+        return Ok(());
+    }
+    let mut seen: HashMap<&str, Seen> = HashMap::new();
     for (index, registry) in registries.iter().enumerate() {
-        let entry = seen.entry(place(registry)).or_insert(Seen { first: index, conflict: None });
+        let location = registry.endpoint.location.as_str();
+        let place = if location.is_empty() { &registry.prefix } else { location };
+        let entry = seen.entry(place).or_insert(Seen { first: index, conflict: None });
         let first = &registries[entry.first];
         if entry.conflict.is_none() {
             // The loader asks for `insecure` before `blocked` at each pair.
@@ -187,7 +197,7 @@ fn check_conflicts(registries: &[Registry]) -> Result<(), ConfError> {
     }
 }
 
-fn check_search(hosts: Vec<String>) -> Result<Vec<String>, ConfError> {
+fn check_search(hosts: Vec<Cow<'_, str>>) -> Result<Vec<String>, ConfError> {
     let at = |index| DocPath::root().key("unqualified-search-registries").index(index);
     hosts
         .into_iter()
@@ -203,28 +213,6 @@ fn check_search(hosts: Vec<String>) -> Result<Vec<String>, ConfError> {
         .collect()
 }
 
-/// The first entry of each prefix in file order, then sorted; each with its place in the file.
-fn first_of_each_prefix(registries: Vec<Registry>, findings: &mut Vec<Finding>) -> Vec<(usize, Registry)> {
-    let mut seen = HashSet::with_capacity(registries.len());
-    let mut kept: Vec<(usize, Registry)> = Vec::with_capacity(registries.len());
-    for (index, registry) in registries.into_iter().enumerate() {
-        if seen.insert(registry.prefix.clone()) {
-            kept.push((index, registry));
-        } else {
-            findings.push(
-                Finding::warning(
-                    "registries/duplicate-prefix",
-                    registry_at(index),
-                    format!("a second entry for {} is ignored", quote(&registry.prefix)),
-                )
-                .with_help("put all its mirrors into the first entry"),
-            );
-        }
-    }
-    kept.sort_unstable_by(|(_, a), (_, b)| a.prefix.cmp(&b.prefix));
-    kept
-}
-
 fn check_short_name_mode(text: &str) -> Result<Option<ShortNameMode>, ConfError> {
     match (text, ShortNameMode::parse(text)) {
         ("", _) => Ok(None),
@@ -235,26 +223,30 @@ fn check_short_name_mode(text: &str) -> Result<Option<ShortNameMode>, ConfError>
     }
 }
 
-fn first_bad_wildcard(registries: &[(usize, Registry)]) -> Option<(usize, &Registry)> {
+/// The loader looks for it in the sorted list.
+fn first_bad_wildcard(registries: &[Registry]) -> Option<(usize, &Registry)> {
     registries
         .iter()
-        .find(|(_, registry)| registry.prefix.starts_with("*.") && registry.prefix.contains(['/', '@', ':']))
-        .map(|(index, registry)| (*index, registry))
+        .enumerate()
+        .filter(|(_, registry)| {
+            registry.prefix.starts_with("*.") && registry.prefix.contains(['/', '@', ':'])
+        })
+        .min_by_key(|(_, registry)| &registry.prefix)
 }
 
 /// The same settings in today's format, if the file has any of the old lists.
-fn convert_version1(old: &Version1) -> Option<String> {
+fn convert_version1(old: Version1<'_>) -> Option<String> {
     if old.search.is_none() && old.insecure.is_none() && old.block.is_none() {
         return None;
     }
     let mut registries: Vec<Registry> = Vec::new();
-    let mut set = |locations: &Option<Vec<String>>, flag: fn(&mut Registry)| {
+    let mut set = |locations: &Option<Vec<Cow<'_, str>>>, flag: fn(&mut Registry)| {
         for location in locations.iter().flatten() {
             let location = location.trim_end_matches('/');
             let known = registries.iter().position(|registry| registry.endpoint.location == location);
             let index = known.unwrap_or_else(|| {
                 registries.push(Registry {
-                    prefix: String::new(),
+                    prefix: location.to_owned(),
                     endpoint: Endpoint { location: location.to_owned(), ..Endpoint::default() },
                     blocked: false,
                     mirror_by_digest_only: false,
@@ -267,5 +259,5 @@ fn convert_version1(old: &Version1) -> Option<String> {
     };
     set(&old.block, |registry| registry.blocked = true);
     set(&old.insecure, |registry| registry.endpoint.insecure = true);
-    Some(render::render(&registries, old.search.as_deref()))
+    Some(render::render(&registries, old.search.map(owned).as_deref()))
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::Registry;
 
-/// Where each prefix stands in the sorted list of entries.
+/// Where each prefix stands in the list of entries.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Index {
     literals: HashMap<Box<str>, usize>,
@@ -16,16 +16,26 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn new(registries: &[Registry]) -> Self {
-        let mut index =
-            Self { literals: HashMap::with_capacity(registries.len()), wildcards: HashMap::new() };
-        for (position, registry) in registries.iter().enumerate() {
-            match wildcard_suffix(&registry.prefix) {
-                Some(suffix) => index.wildcards.insert(suffix.into(), position),
-                None => index.literals.insert(registry.prefix.as_str().into(), position),
-            };
+    /// Makes room for so many more entries.
+    pub(super) fn reserve(&mut self, entries: usize) {
+        self.literals.reserve(entries);
+    }
+
+    /// Where the entry of exactly this prefix is; `new`, from now on, if there is none.
+    pub(super) fn position(&mut self, prefix: &str, new: usize) -> usize {
+        let (map, key) = match wildcard_suffix(prefix) {
+            Some(suffix) => (&mut self.wildcards, suffix),
+            None => (&mut self.literals, prefix),
+        };
+        *map.entry(key.into()).or_insert(new)
+    }
+
+    /// Where the entry of exactly this prefix is.
+    pub(super) fn of(&self, prefix: &str) -> Option<usize> {
+        match wildcard_suffix(prefix) {
+            Some(suffix) => self.wildcards.get(suffix).copied(),
+            None => self.literals.get(prefix).copied(),
         }
-        index
     }
 
     /// The position of the entry with the longest prefix text that matches `name`.

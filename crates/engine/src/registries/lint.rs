@@ -83,3 +83,10 @@ fn never_rewrites(endpoint: &Endpoint, at: impl Fn() -> DocPath) -> Option<Findi
         .with_help("use host[:port] with a dot or a port in it, or localhost, and a path in lower case"),
     )
 }
+
+/// A second entry for a prefix, which the loader drops.
+pub(super) fn duplicate(at: DocPath, registry: &Registry) -> Finding {
+    let message = format!("a second entry for {} is ignored", quote(&registry.prefix));
+    Finding::warning("registries/duplicate-prefix", at, message)
+        .with_help("put all its mirrors into the first entry")
+}

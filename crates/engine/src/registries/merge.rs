@@ -1,6 +1,6 @@
 //! Several files into one configuration: a later file replaces whole entries of an earlier one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -65,8 +65,9 @@ impl RegistriesConf {
     #[must_use]
     pub fn merge(files: impl IntoIterator<Item = (PathBuf, ConfFile)>) -> Self {
         let mut paths = Vec::new();
-        let mut entries: Vec<(Registry, usize)> = Vec::new();
-        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut registries: Vec<Registry> = Vec::new();
+        let mut origins: Vec<usize> = Vec::new();
+        let mut index = Index::default();
         let mut search = None;
         let mut credential_helpers = Vec::new();
         let mut short_name_mode = ShortNameMode::default();
@@ -74,12 +75,21 @@ impl RegistriesConf {
         let mut aliases = BTreeMap::new();
         for (path, file) in files {
             let origin = paths.len();
+            index.reserve(file.registries.len());
+            registries.reserve(file.registries.len());
             for registry in file.registries {
-                if let Some(&position) = known.get(&registry.prefix) {
-                    entries[position] = (registry, origin);
-                } else {
-                    known.insert(registry.prefix.clone(), entries.len());
-                    entries.push((registry, origin));
+                let position = index.position(&registry.prefix, registries.len());
+                match origins.get_mut(position) {
+                    None => {
+                        registries.push(registry);
+                        origins.push(origin);
+                    }
+                    Some(earlier) if *earlier < origin => {
+                        registries[position] = registry;
+                        *earlier = origin;
+                    }
+                    // Within one file the first entry of a prefix wins.
+                    Some(_) => {}
                 }
             }
             // An empty list is a statement, an absent one is none.
@@ -97,10 +107,8 @@ impl RegistriesConf {
         if credential_helpers.is_empty() {
             credential_helpers.push(AUTH_FILES.to_owned());
         }
-        entries.sort_unstable_by(|(a, _), (b, _)| a.prefix.cmp(&b.prefix));
-        let (registries, origins): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
         Self {
-            index: Index::new(&registries),
+            index,
             registries,
             origins,
             files: paths,
@@ -112,10 +120,12 @@ impl RegistriesConf {
         }
     }
 
-    /// All entries, sorted by prefix.
+    /// All entries, sorted by prefix. Loading does without the order, so it is made when it is asked for.
     #[must_use]
-    pub fn registries(&self) -> &[Registry] {
-        &self.registries
+    pub fn registries(&self) -> Vec<&Registry> {
+        let mut sorted: Vec<&Registry> = self.registries.iter().collect();
+        sorted.sort_unstable_by_key(|registry| &registry.prefix);
+        sorted
     }
 
     /// The entry that governs `name`, which is a host, a namespace, a repository or a whole reference.
@@ -129,8 +139,8 @@ impl RegistriesConf {
     /// The file that the entry of this prefix comes from.
     #[must_use]
     pub fn origin(&self, registry: &Registry) -> Option<&Path> {
-        let found = self.registries.binary_search_by(|entry| entry.prefix.cmp(&registry.prefix)).ok()?;
-        Some(&self.files[self.origins[found]])
+        let position = self.index.of(&registry.prefix)?;
+        Some(&self.files[self.origins[position]])
     }
 
     /// The files that were read, in their order.

@@ -10,7 +10,7 @@ pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> Stri
     if let Some(hosts) = search {
         line(&mut out, "", "unqualified-search-registries", &string_list(hosts));
     }
-    tables(&mut out, registries);
+    tables(&mut out, registries.iter());
     out
 }
 
@@ -47,7 +47,7 @@ impl RegistriesConf {
     }
 }
 
-fn tables(out: &mut String, registries: &[Registry]) {
+fn tables<'r>(out: &mut String, registries: impl IntoIterator<Item = &'r Registry>) {
     for registry in registries {
         out.push_str("\n[[registry]]\n");
         line(out, "  ", "prefix", &string(&registry.prefix));

@@ -68,6 +68,11 @@ fn an_error_is_a_position_without_content() {
     assert_eq!(error, SyntaxError::Character { line: 2, column: 11 });
     assert_eq!(error.to_string(), "invalid character at line 2, column 11");
     assert_eq!(RawValue::parse(b"{\"auth\": \"s3cr").err(), Some(SyntaxError::Truncated));
+    // Inside of a word, a number or an escape, the end is a wrong character to Go.
+    for text in [&b"tru"[..], b"-", b"1.", b"1e", b"\"\\", b"\"\\u12"] {
+        let error = RawValue::parse(text).err();
+        assert_eq!(error, Some(SyntaxError::Character { line: 1, column: text.len() + 1 }));
+    }
 }
 
 #[test]

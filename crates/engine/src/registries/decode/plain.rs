@@ -1,0 +1,164 @@
+//! The plain form of a file, as programs write it, read line by line straight into fields.
+//!
+//! A tree of all keys and values costs many times what is in it. Whatever is not plain (escapes, inline tables, aliases,
+//! unknown or repeated keys, a comment behind a value) is left to [`super::tree`], which also has the words for what
+//! is wrong: nothing is refused here.
+
+use std::borrow::Cow;
+
+use super::{RawConf, RawEndpoint, RawRegistry};
+
+/// The fields of `text`, if it is plain.
+pub(super) fn decode(text: &str) -> Option<RawConf<'_>> {
+    let mut conf = RawConf::default();
+    let mut table = Table::Top;
+    let mut seen = 0;
+    for line in text.split('\n') {
+        match trim(line) {
+            "" => {}
+            "[[registry]]" => {
+                conf.registries.push(RawRegistry::default());
+                (table, seen) = (Table::Registry, 0);
+            }
+            "[[registry.mirror]]" => {
+                let mirrors = &mut conf.registries.last_mut()?.mirrors;
+                if mirrors.is_empty() {
+                    // Most have one or two; the usual four would be most of the memory of a large file.
+                    mirrors.reserve_exact(2);
+                }
+                mirrors.push(RawEndpoint::default());
+                (table, seen) = (Table::Mirror, 0);
+            }
+            comment if comment.starts_with('#') => is_plain(comment).then_some(())?,
+            pair => {
+                let (key, value) = pair.split_once('=')?;
+                let field = set(&mut conf, table, trim(key), trim(value))?;
+                // A key that is there twice is an error, and not ours to tell.
+                (seen & field == 0).then_some(())?;
+                seen |= field;
+            }
+        }
+    }
+    Some(conf)
+}
+
+/// Which table the lines belong to.
+#[derive(Clone, Copy)]
+enum Table {
+    Top,
+    Registry,
+    Mirror,
+}
+
+/// Sets a field of the table and returns the field's bit.
+fn set<'t>(conf: &mut RawConf<'t>, table: Table, key: &str, value: &'t str) -> Option<u8> {
+    let field = match table {
+        Table::Top => match key {
+            "unqualified-search-registries" => {
+                conf.search = Some(texts(value)?);
+                1
+            }
+            "credential-helpers" => {
+                conf.credential_helpers = Some(texts(value)?);
+                2
+            }
+            "short-name-mode" => {
+                conf.short_name_mode = text(value)?;
+                4
+            }
+            "additional-layer-store-auth-helper" => {
+                conf.additional_layer_store_auth_helper = text(value)?;
+                8
+            }
+            _ => return None,
+        },
+        Table::Registry => {
+            let registry = conf.registries.last_mut()?;
+            match key {
+                "prefix" => {
+                    registry.prefix = text(value)?;
+                    16
+                }
+                "blocked" => {
+                    registry.blocked = boolean(value)?;
+                    32
+                }
+                "mirror-by-digest-only" => {
+                    registry.mirror_by_digest_only = boolean(value)?;
+                    64
+                }
+                _ => set_endpoint(&mut registry.endpoint, key, value)?,
+            }
+        }
+        Table::Mirror => set_endpoint(conf.registries.last_mut()?.mirrors.last_mut()?, key, value)?,
+    };
+    Some(field)
+}
+
+fn set_endpoint<'t>(endpoint: &mut RawEndpoint<'t>, key: &str, value: &'t str) -> Option<u8> {
+    let field = match key {
+        "location" => {
+            endpoint.location = text(value)?;
+            1
+        }
+        "insecure" => {
+            endpoint.insecure = boolean(value)?;
+            2
+        }
+        "pull-from-mirror" => {
+            endpoint.pull_from_mirror = text(value)?;
+            4
+        }
+        "namespace-proxy" => {
+            endpoint.namespace_proxy = text(value)?;
+            8
+        }
+        _ => return None,
+    };
+    Some(field)
+}
+
+fn boolean(value: &str) -> Option<bool> {
+    match value {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// A text in quotes with nothing in it that needs to be looked at.
+fn text(value: &str) -> Option<Cow<'_, str>> {
+    let quote = value.bytes().next().filter(|byte| is_quote(*byte))?;
+    let content = value.get(1..)?.strip_suffix(char::from(quote))?;
+    let plain = is_plain(content) && content.bytes().all(|byte| byte != quote && byte != b'\\');
+    plain.then_some(Cow::Borrowed(content))
+}
+
+/// A list of such texts on one line.
+fn texts(value: &str) -> Option<Vec<Cow<'_, str>>> {
+    let mut rest = trim(value.strip_prefix('[')?.strip_suffix(']')?);
+    let mut texts = Vec::new();
+    while !rest.is_empty() {
+        let quote = rest.bytes().next().filter(|byte| is_quote(*byte))?;
+        let (item, behind) = rest.split_at(rest.get(1..)?.find(char::from(quote))? + 2);
+        texts.push(text(item)?);
+        rest = trim(behind);
+        if !rest.is_empty() {
+            rest = trim(rest.strip_prefix(',')?);
+        }
+    }
+    Some(texts)
+}
+
+fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'')
+}
+
+/// TOML allows no control characters but the tab, also in comments.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (byte >= b' ' && byte != 0x7f) || byte == b'\t')
+}
+
+fn trim(text: &str) -> &str {
+    text.trim_matches([' ', '\t'])
+}

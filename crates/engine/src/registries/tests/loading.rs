@@ -1,0 +1,116 @@
+//! What the loader accepts, refuses, passes over and merges.
+
+use super::*;
+
+#[test]
+fn each_rejected_file_says_why() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/registries/reject");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let expected = text.lines().next().unwrap().strip_prefix("# refused: ").unwrap().replace("\\n", "\n");
+        let error = ConfFile::parse(&text).expect_err(&path.display().to_string());
+        match &error.problem {
+            Problem::Syntax(_) => {
+                assert_eq!(expected, "SYNTAX", "{}", path.display());
+                assert!(error.span.is_some());
+            }
+            _ => assert_eq!(error.to_string(), expected, "{}", path.display()),
+        }
+        count += 1;
+    }
+    assert!(count >= 20, "the fixtures are gone");
+}
+
+#[test]
+fn a_version_1_file_is_refused_with_the_same_settings_in_version_2() {
+    let error = ConfFile::parse(&testdata("reject/version1.conf")).unwrap_err();
+    let Problem::Version1 { converted } = error.problem else { panic!("{error}") };
+    let converted = conf(&[&converted]);
+    assert_eq!(
+        converted.unqualified_search_registries().unwrap(),
+        ["registry-a.com".to_owned(), "registry-c.com".to_owned()]
+    );
+    let entry = converted.find("registry-b.com/x").unwrap();
+    assert!(entry.blocked && entry.endpoint.insecure);
+}
+
+#[test]
+fn a_refusal_points_at_its_place() {
+    let text =
+        "[[registry]]\nlocation = 'a.com'\n[[registry.mirror]]\nlocation = 'm.com'\n[[registry.mirror]]\n";
+    assert_eq!(ConfFile::parse(text).unwrap_err().at.to_string(), "registry[0].mirror[1]");
+}
+
+#[test]
+fn what_is_passed_over_is_reported() {
+    let text = "[[registry]]\nlocation = 'a.com'\nurl = 'x'\nmirror_by_digest_only = true\n[[registry]]\nlocation = 'a.com'\n";
+    let findings = ConfFile::parse(text).unwrap().findings();
+    let told: Vec<_> = findings.iter().map(|f| (f.rule, f.at.to_string(), f.help.clone().unwrap())).collect();
+    assert_eq!(
+        told,
+        [
+            (
+                "registries/unknown-key",
+                "registry[0].mirror_by_digest_only".into(),
+                "did you mean \"mirror-by-digest-only\"?".into()
+            ),
+            ("registries/unknown-key", "registry[0].url".into(), "did you mean \"location\"?".into()),
+            (
+                "registries/duplicate-prefix",
+                "registry[1]".into(),
+                "put all its mirrors into the first entry".into()
+            ),
+        ]
+    );
+}
+
+#[test]
+fn entries_that_can_never_work_are_reported() {
+    for (text, rule) in [
+        ("location = 'a.*.com'", "registries/never-matches"),
+        ("prefix = '/'\nlocation = 'q.com'", "registries/never-matches"),
+        ("location = 'example.com/foo:bar'", "registries/never-matches"),
+        ("location = 'docker://p.com'", "registries/never-matches"),
+        ("location = 'a.com'\n[[registry.mirror]]\nlocation = 'mirror'", "registries/unusable-location"),
+        ("location = 'a.com'\n[[registry.mirror]]\nlocation = 'm.com/UP'", "registries/unusable-location"),
+        ("prefix = 'a.com'\nlocation = 'b.com'\nblocked = true", "registries/blocked-elsewhere"),
+    ] {
+        let findings = ConfFile::parse(&format!("[[registry]]\n{text}\n")).unwrap().findings();
+        assert!(findings.iter().any(|finding| finding.rule == rule), "{text}: {findings:?}");
+    }
+    let good = "[[registry]]\nlocation = 'a.com'\n[[registry.mirror]]\nlocation = 'm.com/ns//'\n[[registry]]\nprefix = '*.e.com'\n";
+    assert_eq!(ConfFile::parse(good).unwrap().findings(), []);
+}
+
+#[test]
+fn names_of_fields_match_without_regard_to_case() {
+    let loaded =
+        conf(&["[[Registry]]\nLOCATION = 'a.com'\nBlocked = true\n[[registry]]\nlocation='unseen.com'\n"]);
+    assert!(loaded.find("unseen.com/x").is_some());
+    let loaded = conf(&["[[Registry]]\nLOCATION = 'a.com'\nBlocked = true\n\"bloc\u{212a}ed\" = false\n"]);
+    assert!(loaded.find("a.com/x").is_some());
+}
+
+#[test]
+fn a_later_file_replaces_entries_whole_and_lists_if_it_has_them() {
+    let base = "unqualified-search-registries = ['example.com']\ncredential-helpers = ['helper-1']\n\
+        short-name-mode = 'enforcing'\n[[registry]]\nlocation = 'base.com'\ninsecure = true\n\
+        [aliases]\ndocker = 'docker.io/library/foo'\n'quay/foo' = 'quay.io/library/foo'\nempty = ''\n";
+    let later = "unqualified-search-registries = []\ncredential-helpers = []\n\
+        [[registry]]\nlocation = 'base.com'\nblocked = true\n[aliases]\ndocker = 'docker.io/config1'\n";
+    let silent = "short-name-mode = ''\n";
+    let merged = conf(&[base, later, silent]);
+    let entry = merged.find("base.com/x").unwrap();
+    assert!(entry.blocked && !entry.endpoint.insecure);
+    assert_eq!(merged.unqualified_search_registries(), Some(&[][..]));
+    assert_eq!(merged.search_origin(), Some(Path::new("/1.conf")));
+    assert_eq!(merged.credential_helpers(), ["containers-auth.json"]);
+    assert_eq!(merged.short_name_mode(), ShortNameMode::Enforcing);
+    let alias = |name: &str| merged.aliases()[name].target.as_ref().map(ToString::to_string);
+    assert_eq!(alias("docker").as_deref(), Some("docker.io/library/config1"));
+    assert_eq!(alias("quay/foo").as_deref(), Some("quay.io/library/foo"));
+    assert_eq!(alias("empty"), None);
+    assert_eq!(RegistriesConf::default().unqualified_search_registries(), None);
+}

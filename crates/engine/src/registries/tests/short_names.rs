@@ -1,0 +1,53 @@
+//! Aliases and search registries.
+
+use super::*;
+
+#[test]
+fn aliases_are_short_names_for_repositories() {
+    let accepted =
+        |name: &str, value: &str| ConfFile::parse(&format!("[aliases]\n'{name}' = '{value}'\n")).is_ok();
+    for value in
+        ["docker.io/library/fedora", "localhost/fedora", "localhost:5000/fedora", "localhost:5000/ns/fedora"]
+    {
+        assert!(accepted("fedora", value), "{value}");
+    }
+    let with_digest = format!("docker.io/library/fedora@{SHA}");
+    for value in
+        ["fedora", "fedora:latest", "library/fedora", "$$4455%%", "docker://foo", "q.io/x:1", &with_digest]
+    {
+        assert!(!accepted("fedora", value), "{value}");
+    }
+    for name in ["library/fedora", "fedora", "1234567489"] {
+        assert!(accepted(name, "q.io/x"), "{name}");
+    }
+    for name in ["library/fedora:1", "$$4455%%", "docker://foo", "", "quay.io/x", "localhost/x"] {
+        assert!(!accepted(name, "q.io/x"), "{name}");
+    }
+}
+
+#[test]
+fn a_short_name_stands_for_its_alias_or_for_every_search_registry() {
+    let text = "unqualified-search-registries = ['quay.io', 'docker.io']\n[aliases]\nfedora = 'r.io/fedora'\ngone = ''\n";
+    let loaded = conf(&[text]);
+    let names = |conf: &RegistriesConf, input: &str| -> Result<Vec<String>, String> {
+        let found = conf.candidates(input).map_err(|error| error.to_string())?;
+        Ok(found.iter().map(|candidate| candidate.reference.to_string()).collect())
+    };
+    assert_eq!(names(&loaded, "fedora:1").unwrap(), ["r.io/fedora:1"]);
+    assert_eq!(names(&loaded, "nginx").unwrap(), ["quay.io/nginx:latest", "docker.io/library/nginx:latest"]);
+    assert_eq!(names(&loaded, "gone").unwrap().len(), 2);
+    assert_eq!(names(&loaded, "docker.io/nginx").unwrap(), ["docker.io/library/nginx:latest"]);
+    let enforcing = conf(&[text, "short-name-mode = 'enforcing'\n"]);
+    assert_eq!(
+        names(&enforcing, "nginx"),
+        Err("short name mode is enforcing, but image name nginx returns ambiguous list".to_owned())
+    );
+    assert!(names(&enforcing, "fedora").is_ok());
+    assert_eq!(
+        names(&RegistriesConf::default(), "nginx"),
+        Err(
+            "short-name \"nginx\" did not resolve to an alias and no containers-registries.conf(5) was found"
+                .to_owned()
+        )
+    );
+}
