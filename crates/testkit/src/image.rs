@@ -24,7 +24,7 @@ pub(crate) fn compile(folder: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Writes an image with `program` as its entry point, as an OCI layout in `layout`. `label` makes its digest its own.
-pub(crate) fn write(layout: &Path, program: &Path, label: &str) -> Result<(), Error> {
+pub fn write(layout: &Path, program: &Path, label: &str) -> Result<(), Error> {
     let layer = layer(program, label).doing("packing", program)?;
     let layer_digest = put(layout, &layer)?;
     let config = json!({

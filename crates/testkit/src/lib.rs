@@ -19,6 +19,7 @@ pub mod process;
 pub mod programs;
 pub mod registry;
 pub mod scenario;
+pub mod standin;
 
 pub use control_plane::ControlPlane;
 pub use error::Error;

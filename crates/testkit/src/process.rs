@@ -15,6 +15,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, kill_process},
+};
+
 use crate::{
     Error,
     error::Doing,
@@ -109,6 +114,8 @@ pub struct Service {
     name: String,
     child: Child,
     log: Log,
+    /// Where in the log its own lines begin.
+    begins: usize,
 }
 
 impl Service {
@@ -121,8 +128,9 @@ impl Service {
             .stdin(Stdio::null())
             .stdout(open().doing("opening", path)?)
             .stderr(open().doing("opening", path)?);
+        let begins = log.mark();
         let child = spawn(command).doing("starting", Path::new(name))?;
-        Ok(Self { name: name.to_owned(), child, log })
+        Ok(Self { name: name.to_owned(), child, log, begins })
     }
 
     /// The process id, as the machine sees it.
@@ -161,12 +169,24 @@ impl Service {
         })
     }
 
-    /// Waits until the log holds `text`.
+    /// Waits until it has written `text` to its log.
     pub fn wait_for_log(&mut self, text: &str, within: Duration) -> Result<(), Error> {
-        let log = self.log.clone();
+        let (log, begins) = (self.log.clone(), self.begins);
         self.wait(&format!("writes {text:?} to its log"), within, || {
-            if log.text().contains(text) { Ok(()) } else { Err(log.tail(3)) }
+            let written = log.since(begins).iter().any(|line| line.contains(text));
+            if written { Ok(()) } else { Err(log.tail(3)) }
         })
+    }
+
+    /// Sends a signal to the program.
+    pub fn signal(&self, signal: Signal) -> Result<(), Error> {
+        let started = self.id();
+        let name = fs::read_to_string(format!("/proc/{started}/comm")).unwrap_or_default();
+        // In namespaces it is a child of who entered them.
+        let id = if name.trim() == "nsenter" { only_child(started)? } else { started };
+        let process = Pid::from_raw(id.cast_signed()).ok_or(Errno::SRCH);
+        let sent = process.and_then(|process| kill_process(process, signal));
+        sent.map_err(Into::into).doing("sending a signal to", Path::new(&self.name))
     }
 
     /// Ends the program now. What it keeps on disk is thrown away with its folder: there is nothing to say goodbye to.
@@ -240,6 +260,15 @@ pub fn wait_until<T>(
             Err(_) => thread::sleep(Duration::from_millis(100)),
         }
     }
+}
+
+/// The child of a process that has one, as soon as it is there.
+pub(crate) fn only_child(parent: u32) -> Result<u32, Error> {
+    let path = format!("/proc/{parent}/task/{parent}/children");
+    wait_until(&format!("process {parent} has a child"), Duration::from_secs(5), || {
+        let children = fs::read_to_string(&path).map_err(|error| error.to_string())?;
+        children.trim().parse().map_err(|_| format!("{path} says {children:?}"))
+    })
 }
 
 /// Ports of the loopback that nobody listens on now.

@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::Signal;
+
 use crate::{
     Error,
     certificates::Authority,
@@ -49,7 +51,8 @@ impl Registry {
         fs::create_dir_all(&data).doing("creating", &data)?;
         let mut config = serde_json::json!({
             "version": "0.1",
-            "log": {"level": "info", "accesslog": {"disabled": false}},
+            // Only at this level do lines about what was served name the user.
+            "log": {"level": "debug", "accesslog": {"disabled": false}},
             "storage": {"filesystem": {"rootdirectory": data}, "delete": {"enabled": true}},
             "http": {"addr": self.address()},
         });
@@ -109,17 +112,34 @@ impl RunningRegistry {
         self.service.log()
     }
 
-    /// Pushes the OCI layout in `layout` as `repository`, which ends with a tag.
-    pub fn push(&self, layout: &Path, repository: &str) -> Result<(), Error> {
+    /// Nobody gets an answer until [`Self::go_on`].
+    pub fn freeze(&self) -> Result<(), Error> {
+        self.service.signal(Signal::STOP)
+    }
+
+    /// Answers again.
+    pub fn go_on(&self) -> Result<(), Error> {
+        self.service.signal(Signal::CONT)
+    }
+
+    /// Pushes the OCI layout in `layout` as `repository`, which ends with a tag, and gives the digest it has there.
+    pub fn push(&self, layout: &Path, repository: &str) -> Result<String, Error> {
         let from = format!("oci:{}", layout.display());
         let to = format!("docker://{}/{repository}", self.registry.address());
-        // A policy of its own, since the machine's may refuse; and no verifying, since TLS here is tested by pulling.
-        let mut args = vec!["--insecure-policy", "copy", "--quiet", "--dest-tls-verify=false"];
+        // A policy of its own, since the machine's may refuse; no registries.conf, since the node's may block; and no
+        // verifying, since TLS here is tested by pulling.
+        let mut args = vec!["--insecure-policy", "--registries-conf=/dev/null", "copy", "--quiet"];
+        args.push("--dest-tls-verify=false");
+        // Layers are compressed on the way, so the digest is not the layout's.
+        let digest = layout.with_extension("digest");
+        let digest_file = format!("--digestfile={}", digest.display());
+        args.push(&digest_file);
         let login = self.registry.logins.first().map(|login| format!("{}:{}", login.user, login.password));
         if let Some(login) = &login {
             args.extend(["--dest-creds", login]);
         }
         args.extend([from.as_str(), to.as_str()]);
-        self.place.run("skopeo", &args).map(drop)
+        self.place.run("skopeo", &args)?;
+        fs::read_to_string(&digest).doing("reading", &digest)
     }
 }

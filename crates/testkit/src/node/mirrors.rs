@@ -13,11 +13,13 @@ pub struct Mirror {
     pub registry: &'static str,
 }
 
-/// Writes `registries.conf` for CRI-O and plugins, and `certs.d` for both runtimes, into `containers`.
+/// Writes `registries.conf` for CRI-O and plugins, and `certs.d` for both runtimes, into `containers`. `extra` are
+/// further lines of `registries.conf`.
 pub(super) fn write(
     containers: &Path,
     registries: &[Registry],
     mirrors: &[Mirror],
+    extra: &str,
     ca: &Path,
 ) -> Result<(), Error> {
     let put = |file: &str, content: &str| {
@@ -26,7 +28,7 @@ pub(super) fn write(
         fs::create_dir_all(folder).doing("creating", folder)?;
         fs::write(&path, content).doing("writing", &path)
     };
-    put("registries.conf", &registries_conf(registries, mirrors))?;
+    put("registries.conf", &format!("{}\n{extra}", registries_conf(registries, mirrors)))?;
     put("policy.json", r#"{"default": [{"type": "insecureAcceptAnything"}]}"#)?;
     for registry in registries {
         let address = registry.address();

@@ -1,28 +1,32 @@
 //! A whole node on one machine: control plane, registries, a container runtime and the kubelet, in namespaces of their own.
 
 mod cgroups;
+mod journal;
+mod kubelet;
 mod mirrors;
 mod namespaces;
+mod provider;
 mod root;
 mod runtime;
 
 use std::{
+    cell::RefCell,
     fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
+use rustix::process::Signal;
 
-use self::namespaces::Namespaces;
-pub use self::{mirrors::Mirror, root::Root, runtime::Runtime};
+use self::{journal::Journal, namespaces::Namespaces};
+pub use self::{mirrors::Mirror, provider::Provider, root::Root, runtime::Runtime};
 use crate::{
     ControlPlane, Error,
     control_plane::Ports,
     error::Doing,
     image,
     kubectl::Kubectl,
-    process::{Log, Place, Service, wait_until},
+    process::{Log, Place, Service},
     registry::{Login, Registry, RunningRegistry},
 };
 
@@ -40,12 +44,14 @@ pub const AUTH_FOLDER: &str = "/etc/crio/auth";
 pub struct Options {
     /// The container runtime.
     pub runtime: Runtime,
-    /// The credential provider plugin that the kubelet is given.
-    pub plugin: PathBuf,
+    /// The credential provider plugins that the kubelet is given.
+    pub providers: Vec<Provider>,
     /// The registries, each on a port of its own.
     pub registries: Vec<Registry>,
     /// Which of them stand in for others, in order.
     pub mirrors: Vec<Mirror>,
+    /// Lines to add to `registries.conf`.
+    pub registries_conf: String,
     /// Lines to add to the kubelet's configuration.
     pub kubelet: String,
     /// Whether kube-controller-manager runs.
@@ -58,9 +64,10 @@ impl Options {
     pub fn new(runtime: Runtime, plugin: &Path) -> Self {
         Self {
             runtime,
-            plugin: plugin.to_owned(),
+            providers: vec![Provider::new(plugin)],
             registries: vec![Registry { name: "mirror", port: 5000, logins: vec![MIRROR_LOGIN], tls: false }],
             mirrors: vec![Mirror { source: "docker.io", registry: "mirror" }],
+            registries_conf: String::new(),
             kubelet: String::new(),
             controller_manager: false,
         }
@@ -70,15 +77,17 @@ impl Options {
 /// A running node. It ends when it is dropped; its files and logs stay until its root is.
 #[derive(Debug)]
 pub struct Node<'r> {
-    // In the order they end.
-    kubelet: Option<Service>,
-    /// The runtime, and whatever tests have started besides.
+    // In the order they end. What scenarios end and start again is in cells, since they share the node.
+    kubelet: RefCell<Option<Service>>,
+    runtime: RefCell<Option<Service>>,
+    /// What tests have started besides.
     services: Vec<Service>,
     registries: Vec<RunningRegistry>,
     control_plane: ControlPlane,
+    journal: Journal,
     namespaces: Namespaces,
     program: PathBuf,
-    runtime: Runtime,
+    options: Options,
     laps: Vec<(&'static str, Duration)>,
     root: &'r Root,
 }
@@ -98,6 +107,7 @@ impl<'r> Node<'r> {
         cgroups::create(&root.cgroup())?;
         let namespaces = Namespaces::create(&path, &program, &root.cgroup())?;
         let place = namespaces.place();
+        let journal = Journal::start(namespaces.init())?;
         lap("namespaces");
 
         let ports = Ports::usual(namespaces.forward(6443)?);
@@ -107,11 +117,14 @@ impl<'r> Node<'r> {
         }
         lap("control plane");
 
-        // Pause images are pulled before any Pod could bring credentials: from a registry that asks for none.
-        let system = Registry { name: "system", port: 4999, logins: Vec::new(), tls: false };
-        let pause = format!("{}/pause:1", system.address());
-        let wanted: Vec<_> = options.registries.iter().cloned().chain([system]).collect();
-        mirrors::write(&path.join("files/etc/containers"), &wanted, &options.mirrors, &control_plane.ca())?;
+        let wanted: Vec<_> = options.registries.iter().cloned().chain([system()]).collect();
+        mirrors::write(
+            &path.join("files/etc/containers"),
+            &wanted,
+            &options.mirrors,
+            &options.registries_conf,
+            &control_plane.ca(),
+        )?;
         let mut registries = Vec::new();
         for registry in wanted {
             registries.push(registry.start(place, &path, control_plane.authority())?);
@@ -120,26 +133,25 @@ impl<'r> Node<'r> {
 
         let cni = path.join("cni/10-pods.conflist");
         fs::write(&cni, include_str!("cni.conflist")).doing("writing", &cni)?;
-        let runtime = options.runtime.start(place, &path, &pause)?;
-        lap("runtime");
-
         let mut node = Self {
-            kubelet: None,
-            services: vec![runtime],
+            kubelet: RefCell::default(),
+            runtime: RefCell::default(),
+            services: Vec::new(),
             registries,
             control_plane,
+            journal,
             namespaces,
             program,
-            runtime: options.runtime,
+            options: options.clone(),
             laps: Vec::new(),
             root,
         };
+        node.start_runtime()?;
+        lap("runtime");
         node.push("system", "pause:1")?;
-        node.install_plugin(&options.plugin)?;
         node.kubectl().apply(include_str!("node-access.yaml"))?;
-        node.configure_kubelet(&options.kubelet)?;
-        node.restart_kubelet()?;
-        node.wait_ready()?;
+        node.prepare_kubelet()?;
+        node.restart_kubelet(&options.kubelet)?;
         lap("node Ready");
         node.laps = laps;
         Ok(node)
@@ -154,7 +166,31 @@ impl<'r> Node<'r> {
     /// The container runtime.
     #[must_use]
     pub fn runtime(&self) -> Runtime {
-        self.runtime
+        self.options.runtime
+    }
+
+    /// Kills the runtime, as `kill -9` would. The containers go on.
+    pub fn kill_runtime(&self) {
+        drop(self.runtime.take());
+    }
+
+    /// Starts the runtime and waits until it serves.
+    pub fn start_runtime(&self) -> Result<(), Error> {
+        let pause = format!("{}/pause:1", system().address());
+        let runtime = self.options.runtime.start(self.place(), self.root(), &pause)?;
+        self.runtime.replace(Some(runtime));
+        Ok(())
+    }
+
+    /// Has the runtime read its configuration of registries again.
+    pub fn reload_runtime(&self) -> Result<(), Error> {
+        self.runtime.borrow().as_ref().map_or(Ok(()), |runtime| runtime.signal(Signal::HUP))
+    }
+
+    /// What the node's programs have sent to the journal up to now.
+    #[must_use]
+    pub fn journal(&self) -> Vec<String> {
+        self.journal.entries()
     }
 
     /// The folder everything is in; logs are in `logs`.
@@ -208,21 +244,12 @@ impl<'r> Node<'r> {
         })
     }
 
-    /// Pushes a test image to a registry as `repository`, which ends with a tag; every repository gets its own digest.
-    pub fn push(&self, registry: &str, repository: &str) -> Result<(), Error> {
+    /// Pushes a test image to a registry as `repository`, which ends with a tag, and gives its digest; every repository
+    /// gets its own.
+    pub fn push(&self, registry: &str, repository: &str) -> Result<String, Error> {
         let layout = self.root().join("images").join(repository.replace(['/', ':'], "-"));
         image::write(&layout, &self.program, repository)?;
         self.registry(registry)?.push(&layout, repository)
-    }
-
-    /// Gives the kubelet another plugin; it runs the file anew for each request.
-    pub fn install_plugin(&self, program: &Path) -> Result<(), Error> {
-        let folder = self.root().join("plugins");
-        let (new, path) = (folder.join("new"), folder.join(PLUGIN));
-        fs::copy(program, &new).doing("copying", program)?;
-        Place::Host.run("chmod", &["755", &new.display().to_string()])?;
-        // A program that runs cannot be written to, but can be replaced.
-        fs::rename(&new, &path).doing("replacing", &path)
     }
 
     /// Starts a further program on the node; it ends with the node.
@@ -234,81 +261,11 @@ impl<'r> Node<'r> {
         let last = self.services.len() - 1;
         Ok(&mut self.services[last])
     }
+}
 
-    fn configure_kubelet(&self, extra: &str) -> Result<(), Error> {
-        let authority = self.control_plane.authority();
-        authority.server("kubelet-serving", &[NAME, "localhost", "127.0.0.1", "10.123.0.2"])?;
-        self.control_plane.component_kubeconfig(
-            "kubelet",
-            &format!("system:node:{NAME}"),
-            Some("system:nodes"),
-        )?;
-        let config = render(
-            include_str!("kubelet.yaml"),
-            &[
-                ("SOCKET", self.runtime.socket().to_owned()),
-                ("CGROUP", self.root.cgroup()),
-                ("ROOT", self.root().display().to_string()),
-            ],
-        );
-        for (file, content) in [
-            ("kubelet.yaml", format!("{config}{extra}\n")),
-            ("credential-provider.yaml", include_str!("credential-provider.yaml").to_owned()),
-        ] {
-            let path = self.root().join(file);
-            fs::write(&path, content).doing("writing", &path)?;
-        }
-        Ok(())
-    }
-
-    /// Starts the kubelet, again if it runs.
-    pub fn restart_kubelet(&mut self) -> Result<(), Error> {
-        self.kubelet = None;
-        let root = self.root();
-        let flag = |name: &str, file: &str| format!("--{name}={}", root.join(file).display());
-        let mut command = self.place().command("kubelet")?;
-        command
-            .arg(flag("config", "kubelet.yaml"))
-            .arg(flag("kubeconfig", "kubelet.kubeconfig"))
-            .arg(flag("image-credential-provider-config", "credential-provider.yaml"))
-            .arg(flag("image-credential-provider-bin-dir", "plugins"))
-            .args([
-                format!("--hostname-override={NAME}"),
-                "--node-ip=10.123.0.2".to_owned(),
-                "--v=4".to_owned(),
-            ]);
-        self.kubelet = Some(Service::start("kubelet", command, &root.join("logs"))?);
-        Ok(())
-    }
-
-    fn wait_ready(&mut self) -> Result<(), Error> {
-        let kubectl = self.kubectl();
-        let mut ready = || {
-            let node = kubectl.json(&["get", "node", NAME]).map_err(|error| error.to_string())?;
-            let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
-            match conditions.into_iter().find(|condition| condition["type"] == "Ready") {
-                Some(condition) if condition["status"] == "True" => Ok(()),
-                other => Err(format!("its condition Ready is {other:?}")),
-            }
-        };
-        match &mut self.kubelet {
-            Some(kubelet) => kubelet.wait("makes the node Ready", Duration::from_secs(90), ready),
-            None => wait_until("the node is Ready", Duration::ZERO, &mut ready),
-        }
-    }
-
-    /// The kubelet's records of images pulled: by which credentials, and so who may use them.
-    pub fn pull_records(&self) -> Result<Vec<Value>, Error> {
-        let folder = self.file("/var/lib/kubelet/image_manager/pulled");
-        let mut records = Vec::new();
-        for entry in fs::read_dir(&folder).doing("reading", &folder)?.flatten() {
-            let path = entry.path();
-            let text = fs::read_to_string(&path).doing("reading", &path)?;
-            let from = path.display().to_string();
-            records.push(serde_json::from_str(&text).map_err(|source| Error::Json { from, source })?);
-        }
-        Ok(records)
-    }
+/// The registry of pause images, which are pulled before any Pod could bring credentials: it asks for none.
+fn system() -> Registry {
+    Registry { name: "system", port: 4999, logins: Vec::new(), tls: false }
 }
 
 /// Fills the `@NAME@`s of a template.

@@ -16,7 +16,7 @@ use crate::{
     Error,
     error::Doing,
     node::cgroups,
-    process::{Place, Service, wait_until},
+    process::{Place, Service, only_child},
 };
 
 /// Furnishes new namespaces.
@@ -44,6 +44,11 @@ impl Namespaces {
         let namespaces = Self { _unshare: unshare, init };
         namespaces.place().run("sh", &["-c", ENTER, "enter.sh", &root.display().to_string()])?;
         Ok(namespaces)
+    }
+
+    /// Their first process.
+    pub(crate) fn init(&self) -> u32 {
+        self.init
     }
 
     /// Where programs of the node run.
@@ -93,13 +98,4 @@ fn copy(mut from: TcpStream, mut to: TcpStream) -> io::Result<()> {
             length => to.write_all(&buffer[..length])?,
         }
     }
-}
-
-/// The child that `unshare --fork` made: it is alone, and there as soon as it has written to its log.
-fn only_child(parent: u32) -> Result<u32, Error> {
-    let path = format!("/proc/{parent}/task/{parent}/children");
-    wait_until("the first process of the namespaces is there", Duration::from_secs(5), || {
-        let children = fs::read_to_string(&path).map_err(|error| error.to_string())?;
-        children.trim().parse().map_err(|_| format!("{path} says {children:?}"))
-    })
 }

@@ -63,7 +63,7 @@ impl Runtime {
         command.arg("--config").arg(&config);
         if self == Self::Crio {
             // The machine's own drop-in files are not this node's.
-            command.args(["--config-dir", "", "--registries-conf", "/etc/containers/registries.conf"]);
+            command.args(["--config-dir", ""]);
         }
         let mut service = Service::start(&self.to_string(), command, &root.join("logs"))?;
         service.wait_for_log(ready, Duration::from_mins(1))?;

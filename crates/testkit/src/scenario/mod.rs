@@ -1,12 +1,12 @@
 //! Scenarios: what happens to Pods on a node, written once and played on every runtime that is at hand.
 
 mod auth_folder;
+mod logins;
 mod observations;
 mod play;
 
 use std::{
     fmt::{Display, Write as _},
-    fs,
     time::{Duration, Instant},
 };
 
@@ -15,15 +15,14 @@ use serde_json::Value;
 use self::auth_folder::AuthFolder;
 pub use self::{
     auth_folder::{AuthEvent, Change},
+    logins::{SecretKind, base64, entry},
     observations::{Pulls, after_back_off, burst, second_namespace, two_images_in_one_pod},
     play::{Case, play},
 };
 use crate::{
     Error,
-    error::Doing,
     node::{AUTH_FOLDER, NAME, Node},
     process::wait_until,
-    registry::Login,
 };
 
 /// How long a Pod may take; generous, since the kubelet tries again after 10 and 20 seconds when a pull fails.
@@ -36,6 +35,7 @@ pub struct Scenario<'n> {
     namespace: String,
     auth: AuthFolder,
     registry_marks: Vec<(&'static str, usize)>,
+    journal_mark: usize,
     figures: Vec<String>,
 }
 
@@ -50,13 +50,15 @@ pub struct Pod<'a> {
     pub policy: &'a str,
     /// A Secret named as its pull secret.
     pub pull_secret: Option<&'a str>,
+    /// Its service account.
+    pub service_account: &'a str,
 }
 
 impl<'a> Pod<'a> {
     /// A Pod that always pulls `images`.
     #[must_use]
     pub fn new(name: &'a str, images: &'a [&'a str]) -> Self {
-        Self { name, images, policy: "Always", pull_secret: None }
+        Self { name, images, policy: "Always", pull_secret: None, service_account: "default" }
     }
 }
 
@@ -71,18 +73,14 @@ impl<'n> Scenario<'n> {
                 .registries()
                 .map(|running| (running.registry().name, running.log().mark()))
                 .collect(),
+            journal_mark: node.journal().len(),
             figures: Vec::new(),
         };
-        scenario.add_namespace(namespace)?;
+        scenario.apply(
+            "{apiVersion: v1, kind: Namespace, metadata: {name: @NAMESPACE@}}\n---\n\
+             {apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: @NAMESPACE@}}\n",
+        )?;
         Ok(scenario)
-    }
-
-    /// Makes a further namespace.
-    pub fn add_namespace(&self, namespace: &str) -> Result<(), Error> {
-        self.node.kubectl().apply(&format!(
-            "{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}\n---\n\
-             {{apiVersion: v1, kind: ServiceAccount, metadata: {{name: default, namespace: {namespace}}}}}\n"
-        ))
     }
 
     /// The same scenario seen from another namespace; begun anew, so that it sees only what happens from now on.
@@ -105,22 +103,6 @@ impl<'n> Scenario<'n> {
     /// Keeps a measured value, to be printed with the scenario's result.
     pub fn figure(&mut self, figure: impl Display) {
         self.figures.push(figure.to_string());
-    }
-
-    /// Gives the namespace a login for the registry called `registry`: as a Secret that its service account may read,
-    /// and to the stand-in plugin.
-    pub fn give_login(&self, registry: &str, login: Login) -> Result<(), Error> {
-        let address = self.node.registry(registry)?.registry().address();
-        let Login { user, password } = login;
-        let auth = base64(format!("{user}:{password}").as_bytes());
-        let secret =
-            serde_json::json!({"auths": {address: {"username": user, "password": password, "auth": auth}}});
-        let documents = include_str!("login.yaml")
-            .replace("@REGISTRY@", registry)
-            .replace("@SECRET@", &secret.to_string());
-        self.apply(&documents)?;
-        let file = self.node.file("/etc/kubernetes/stand-in.login");
-        fs::write(&file, format!("{user} {password}\n")).doing("writing", &file)
     }
 
     /// Applies documents, in which `@NAMESPACE@` stands for this scenario's namespace.
@@ -147,6 +129,7 @@ impl<'n> Scenario<'n> {
                 "spec": {
                     // Bound by name, so that no scheduler is needed; without a token, so that no CA ConfigMap is.
                     "nodeName": NAME, "automountServiceAccountToken": false, "terminationGracePeriodSeconds": 1,
+                    "serviceAccountName": pod.service_account,
                     "tolerations": [{"operator": "Exists"}], "imagePullSecrets": secrets, "containers": containers,
                 },
             });
@@ -220,6 +203,12 @@ impl<'n> Scenario<'n> {
         Ok(self.node.registry(registry)?.log().since(mark))
     }
 
+    /// What was sent to the node's journal since the scenario began.
+    #[must_use]
+    pub fn journal(&self) -> Vec<String> {
+        self.node.journal().split_off(self.journal_mark)
+    }
+
     /// How the kubelet recorded who may use the image of `repository`.
     pub fn pull_record(&self, repository: &str) -> Result<Option<Value>, Error> {
         let records = self.node.pull_records()?;
@@ -267,30 +256,4 @@ fn why_not_ready(pod: &Value) -> Option<String> {
     let waiting =
         of("containerStatuses").iter().map(|status| status["state"].to_string()).collect::<Vec<_>>();
     (!ready).then(|| format!("{} {}", pod["status"]["phase"], waiting.join(" ")))
-}
-
-/// Standard base64, for the one field of a Secret that wants it.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits =
-            chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for digit in 0..4_usize {
-            let index = (bits >> (18 - 6 * digit)) as usize & 63;
-            text.push(if digit <= chunk.len() { char::from(DIGITS[index]) } else { '=' });
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base64;
-
-    #[test]
-    fn base64_pads_each_length_of_the_last_group() {
-        let encoded = [&b"a:b"[..], b"a:bc", b"a:bcd", b"mirroruser:mirrorpass"].map(base64);
-        assert_eq!(encoded, ["YTpi", "YTpiYw==", "YTpiY2Q=", "bWlycm9ydXNlcjptaXJyb3JwYXNz"]);
-    }
 }

@@ -1,7 +1,10 @@
 //! What a plugin and a runtime make of situations that are known to go wrong. Each is a fact about the pair; what the fact
 //! ought to be is for the test to say.
 
-use std::{thread, time::Duration};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use crate::{
     Error,
@@ -31,9 +34,10 @@ impl std::fmt::Display for Pulls {
 
 /// Runs `pods` together until all are Ready.
 fn run(scenario: &Scenario<'_>, pods: &[Pod<'_>]) -> Result<Pulls, Error> {
+    let begun = Instant::now();
     scenario.run_pods(pods)?;
-    let ready_after = scenario.wait_ready(pods, PATIENCE)?;
-    Ok(Pulls { ready_after, failed: scenario.failed_pulls()? })
+    scenario.wait_ready(pods, PATIENCE)?;
+    Ok(Pulls { ready_after: begun.elapsed(), failed: scenario.failed_pulls()? })
 }
 
 /// One Pod with two images of one registry. The kubelet asks the plugin for the second while it may still remember the

@@ -1,0 +1,141 @@
+//! The OCI distribution client of Pullwright: it pulls by plan. Sources are asked in their order, each with its own credential and
+//! its own trust, and what comes is an OCI layout in which every byte was checked against a digest.
+//!
+//! ```text
+//! pull ──► session (one registry: ping, challenge, token, redirects, retries) ──► transport (hyper, rustls with ring)
+//!   │         decided by: address  challenge  token  redirect  retry  resume  manifest  platform   (no I/O in them)
+//!   └────► blob (temporary file, resumed) ──► layout (blobs first, the index last)
+//! ```
+//!
+//! Where the runtime (containers/image) does the same, it is followed: the choice of a source falls with the manifest, plain
+//! HTTP comes after TLS for insecure sources only, and errors have its words. Room is left for referrers: they are one more URL
+//! of a `session::Session`.
+
+mod address;
+mod blob;
+mod challenge;
+mod digest;
+mod error;
+mod layout;
+mod manifest;
+mod platform;
+mod progress;
+mod pull;
+mod redirect;
+mod refusal;
+mod resume;
+mod retry;
+mod session;
+mod source;
+mod token;
+mod transport;
+mod trust;
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+pub use address::AddressError;
+pub use digest::Digest;
+pub use error::{Cause, FetchError, Operation, PullError, Shown, SourcesFailed};
+pub use layout::{Layout, LayoutError};
+pub use manifest::ManifestError;
+pub use platform::{Platform, PlatformError, Platforms};
+pub use progress::{Event, Progress, Quiet};
+pub use pull::Pulled;
+pub use redirect::RedirectError;
+pub use retry::Retry;
+pub use rustls::pki_types::CertificateDer;
+pub use source::{Source, Untold};
+pub use token::TokenError;
+pub use trust::{Roots, TrustError, certificates};
+
+/// What holds for every request of a client.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Which certificate authorities are believed besides `authorities`.
+    pub roots: Roots,
+    /// Further certificate authorities.
+    pub authorities: Vec<CertificateDer<'static>>,
+    /// How long is waited for whom.
+    pub timeouts: Timeouts,
+    /// What is tried again.
+    pub retry: Retry,
+    /// How many blobs are fetched at the same time.
+    pub parallel: NonZeroUsize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            roots: Roots::default(),
+            authorities: Vec::new(),
+            timeouts: Timeouts::default(),
+            retry: Retry::default(),
+            // As many as CRI-O and skopeo fetch.
+            parallel: NonZeroUsize::MIN.saturating_add(5),
+        }
+    }
+}
+
+/// How long is waited for a registry. Whoever is late is taken for dead, and the next source is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection to one address.
+    pub connect: Duration,
+    /// From a request to the head of its answer, with everything before it.
+    pub answer: Duration,
+    /// Between two pieces of a body.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            answer: Duration::from_secs(30),
+            idle: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What is to be pulled.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The name that the image gets in the layout (`org.opencontainers.image.ref.name`).
+    pub name: &'a str,
+    /// Where it is asked for, in this order.
+    pub sources: &'a [Source],
+    /// Which images of an index.
+    pub platforms: Platforms,
+}
+
+/// A client. Its connections are kept for the next pull.
+#[derive(Debug)]
+pub struct Client {
+    options: Options,
+    transport: transport::Transport,
+}
+
+impl Client {
+    /// A client with these options.
+    ///
+    /// # Errors
+    /// If one of the certificates cannot be an authority.
+    pub fn new(options: Options) -> Result<Self, TrustError> {
+        let transport = transport::Transport::new(&options)?;
+        Ok(Self { options, transport })
+    }
+
+    /// Pulls an image into a layout. A pull that is dropped or fails leaves only blobs behind that are whole, and no name for them.
+    ///
+    /// # Errors
+    /// If no source gives the manifest, the one that does fails to give the rest, or the layout cannot be written.
+    pub async fn pull(
+        &self,
+        request: &Request<'_>,
+        layout: &Layout,
+        progress: &dyn Progress,
+    ) -> Result<Pulled, PullError> {
+        pull::pull(self, request, layout, progress).await
+    }
+}

@@ -1,0 +1,100 @@
+//! The kubelet of a node: its configuration, its start, and the plugins that it runs.
+
+use std::{fs, path::Path, time::Duration};
+
+use serde_json::Value;
+
+use crate::{
+    Error,
+    error::Doing,
+    node::{NAME, Node, PLUGIN, provider, render},
+    process::{Place, Service},
+};
+
+/// Where the kubelets of many distributions have their kubeconfig, and where plugins therefore look for it.
+const KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
+
+impl Node<'_> {
+    /// Gives the kubelet everything it is started with, but for its own configuration.
+    pub(super) fn prepare_kubelet(&self) -> Result<(), Error> {
+        let plane = &self.control_plane;
+        plane.authority().server("kubelet-serving", &[NAME, "localhost", "127.0.0.1", "10.123.0.2"])?;
+        let user = format!("system:node:{NAME}");
+        let kubeconfig = plane.component_kubeconfig("kubelet", &user, Some("system:nodes"))?;
+        fs::copy(&kubeconfig, self.file(KUBECONFIG)).doing("copying", &kubeconfig)?;
+        for provider in &self.options.providers {
+            self.install(provider.name, &provider.program)?;
+        }
+        let path = self.root().join("credential-provider.yaml");
+        fs::write(&path, provider::configuration(&self.options.providers)).doing("writing", &path)
+    }
+
+    /// Gives the kubelet another program for its plugin [`PLUGIN`]; it runs the file anew for each request.
+    pub fn install_plugin(&self, program: &Path) -> Result<(), Error> {
+        self.install(PLUGIN, program)
+    }
+
+    fn install(&self, name: &str, program: &Path) -> Result<(), Error> {
+        let folder = self.root().join("plugins");
+        let (new, path) = (folder.join("new"), folder.join(name));
+        fs::copy(program, &new).doing("copying", program)?;
+        Place::Host.run("chmod", &["755", &new.display().to_string()])?;
+        // A program that runs cannot be written to, but can be replaced.
+        fs::rename(&new, &path).doing("replacing", &path)
+    }
+
+    /// Starts the kubelet, again if it runs, with these lines added to its configuration, and waits until the node is
+    /// Ready.
+    pub fn restart_kubelet(&self, extra: &str) -> Result<(), Error> {
+        let root = self.root();
+        let config = render(
+            include_str!("kubelet.yaml"),
+            &[
+                ("SOCKET", self.runtime().socket().to_owned()),
+                ("CGROUP", self.root.cgroup()),
+                ("ROOT", root.display().to_string()),
+            ],
+        );
+        let path = root.join("kubelet.yaml");
+        fs::write(&path, format!("{config}{extra}\n")).doing("writing", &path)?;
+        let flag = |name: &str, file: &Path| format!("--{name}={}", root.join(file).display());
+        let mut command = self.place().command("kubelet")?;
+        command
+            .arg(flag("config", Path::new("kubelet.yaml")))
+            .arg(flag("kubeconfig", &self.file(KUBECONFIG)))
+            .arg(flag("image-credential-provider-config", Path::new("credential-provider.yaml")))
+            .arg(flag("image-credential-provider-bin-dir", Path::new("plugins")))
+            .args([
+                format!("--hostname-override={NAME}"),
+                "--node-ip=10.123.0.2".to_owned(),
+                "--v=4".to_owned(),
+            ]);
+        let mut running = self.kubelet.borrow_mut();
+        // Two cannot run at once.
+        drop(running.take());
+        let kubelet = running.insert(Service::start("kubelet", command, &root.join("logs"))?);
+        kubelet.wait_for_log("Starting kubelet main sync loop", Duration::from_mins(1))?;
+        let kubectl = self.kubectl();
+        kubelet.wait("makes the node Ready", Duration::from_secs(90), || {
+            let node = kubectl.json(&["get", "node", NAME]).map_err(|error| error.to_string())?;
+            let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+            match conditions.into_iter().find(|condition| condition["type"] == "Ready") {
+                Some(condition) if condition["status"] == "True" => Ok(()),
+                other => Err(format!("its condition Ready is {other:?}")),
+            }
+        })
+    }
+
+    /// The kubelet's records of images pulled: by which credentials, and so who may use them.
+    pub fn pull_records(&self) -> Result<Vec<Value>, Error> {
+        let folder = self.file("/var/lib/kubelet/image_manager/pulled");
+        let mut records = Vec::new();
+        for entry in fs::read_dir(&folder).doing("reading", &folder)?.flatten() {
+            let path = entry.path();
+            let text = fs::read_to_string(&path).doing("reading", &path)?;
+            let from = path.display().to_string();
+            records.push(serde_json::from_str(&text).map_err(|source| Error::Json { from, source })?);
+        }
+        Ok(records)
+    }
+}

@@ -1,0 +1,105 @@
+//! What a namespace brings to a pull: Secrets, service accounts, and who of them may read what.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::{Error, error::Doing, registry::Login, scenario::Scenario};
+
+/// The form in which a Secret holds logins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretKind {
+    /// `kubernetes.io/dockerconfigjson`
+    DockerConfigJson,
+    /// `kubernetes.io/dockercfg`, its older form.
+    DockerCfg,
+}
+
+impl Scenario<'_> {
+    /// Gives the namespace a login for the registry called `registry`: as a Secret that its default service account may
+    /// read, and to the stand-in plugin.
+    pub fn give_login(&self, registry: &str, login: Login) -> Result<(), Error> {
+        let auths = json!({self.address(registry)?: entry(login)});
+        self.add_secret(&format!("login-{registry}"), SecretKind::DockerConfigJson, &auths)?;
+        self.allow_secrets("default")?;
+        let file = self.node().file("/etc/kubernetes/stand-in.login");
+        fs::write(&file, format!("{} {}\n", login.user, login.password)).doing("writing", &file)
+    }
+
+    /// The address of a registry, which is its key in a Secret.
+    pub fn address(&self, registry: &str) -> Result<String, Error> {
+        Ok(self.node().registry(registry)?.registry().address())
+    }
+
+    /// Adds a Secret with entries for registries: by registry, what [`entry`] makes of a login.
+    pub fn add_secret(&self, name: &str, kind: SecretKind, auths: &Value) -> Result<(), Error> {
+        let (kind, key, content) = match kind {
+            SecretKind::DockerConfigJson => {
+                ("kubernetes.io/dockerconfigjson", ".dockerconfigjson", json!({"auths": auths}))
+            }
+            SecretKind::DockerCfg => ("kubernetes.io/dockercfg", ".dockercfg", auths.clone()),
+        };
+        let metadata = json!({"name": name, "namespace": self.namespace()});
+        let data = json!({key: content.to_string()});
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": kind, "metadata": metadata, "stringData": data,
+        });
+        self.apply(&secret.to_string())
+    }
+
+    /// Lets a service account get and list all Secrets of the namespace.
+    pub fn allow_secrets(&self, service_account: &str) -> Result<(), Error> {
+        let all = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}]);
+        self.allow(service_account, &all)
+    }
+
+    /// Gives a service account a Role with these rules.
+    pub fn allow(&self, service_account: &str, rules: &Value) -> Result<(), Error> {
+        let group = "rbac.authorization.k8s.io";
+        let metadata = json!({"name": service_account, "namespace": self.namespace()});
+        let role = json!({
+            "apiVersion": format!("{group}/v1"), "kind": "Role", "metadata": metadata, "rules": rules,
+        });
+        let subject =
+            json!({"kind": "ServiceAccount", "name": service_account, "namespace": self.namespace()});
+        let binding = json!({
+            "apiVersion": format!("{group}/v1"), "kind": "RoleBinding", "metadata": metadata,
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": service_account}, "subjects": [subject],
+        });
+        self.apply(&format!("{role}\n---\n{binding}"))
+    }
+}
+
+/// A login as Secrets have it.
+#[must_use]
+pub fn entry(login: Login) -> Value {
+    let Login { user, password } = login;
+    json!({"username": user, "password": password, "auth": base64(format!("{user}:{password}").as_bytes())})
+}
+
+/// Standard base64, for the one field of a Secret that wants it.
+#[must_use]
+pub fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let bits =
+            chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for digit in 0..4_usize {
+            let index = (bits >> (18 - 6 * digit)) as usize & 63;
+            text.push(if digit <= chunk.len() { char::from(DIGITS[index]) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_pads_each_length_of_the_last_group() {
+        let encoded = [&b"a:b"[..], b"a:bc", b"a:bcd", b"mirroruser:mirrorpass"].map(base64);
+        assert_eq!(encoded, ["YTpi", "YTpiYw==", "YTpiY2Q=", "bWlycm9ydXNlcjptaXJyb3JwYXNz"]);
+    }
+}
