@@ -1,0 +1,176 @@
+//! The arguments, which are also the help, the completions and the man page.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use pullwright_registry::Platform;
+
+use crate::lint::Kind;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  all is well
+  1  findings: lint found something, or the pull cannot work
+  2  wrong usage, or an input that cannot be read";
+
+/// Says how a Kubernetes node pulls an image: where from, with whose credential, and why.
+///
+/// Everything is read from files: a node's file system (this machine's, or one below --root) and manifests of the
+/// cluster. Only `pull` asks anything over the network, and no password is ever printed.
+#[derive(Debug, Parser)]
+#[command(name = "pullwright", version, after_help = EXIT_CODES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the whole plan of a pull: sources in order, the credential for each, and the reasons
+    Explain(Explain),
+    /// Show only where an image is pulled from, one reference a line
+    Resolve(Resolve),
+    /// Pull an image as the node would, into a folder (an OCI layout)
+    Pull(Box<Pull>),
+    /// Check registries.conf, credential provider configurations, auth files and Secrets
+    Lint(Lint),
+    /// Print a completion script
+    Completions {
+        /// The shell to complete in
+        shell: Shell,
+    },
+    /// Print the manual page, for `man -l -`
+    Man,
+}
+
+/// `pullwright explain`
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The image as a Pod names it
+    pub(crate) image: String,
+    /// The Pod's namespace
+    #[arg(short, long, value_name = "NAME", default_value = "default")]
+    pub(crate) namespace: String,
+    #[command(flatten)]
+    pub(crate) node: Node,
+    #[command(flatten)]
+    pub(crate) cluster: Cluster,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// `pullwright resolve`
+#[derive(Debug, Args)]
+pub(crate) struct Resolve {
+    /// The image as a Pod names it
+    pub(crate) image: String,
+    #[command(flatten)]
+    pub(crate) node: Node,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// `pullwright pull`
+#[derive(Debug, Args)]
+pub(crate) struct Pull {
+    /// The image as a Pod names it
+    pub(crate) image: String,
+    /// The folder to pull into: an OCI layout, or a new or empty folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) to: PathBuf,
+    /// The Pod's namespace
+    #[arg(short, long, value_name = "NAME", default_value = "default")]
+    pub(crate) namespace: String,
+    /// Which image of an index, as OS/ARCHITECTURE[/VARIANT] [default: Linux on this machine's processor]
+    #[arg(long, conflicts_with = "all_platforms")]
+    pub(crate) platform: Option<Platform>,
+    /// All images of an index
+    #[arg(long)]
+    pub(crate) all_platforms: bool,
+    /// A PEM file of certificate authorities to trust besides the system's; may be given several times
+    #[arg(long = "ca", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) authorities: Vec<PathBuf>,
+    /// How many blobs to fetch at the same time
+    #[arg(long, value_name = "NUMBER", default_value = "6")]
+    pub(crate) parallel: NonZeroUsize,
+    #[command(flatten)]
+    pub(crate) node: Node,
+    #[command(flatten)]
+    pub(crate) cluster: Cluster,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// `pullwright lint`
+#[derive(Debug, Args)]
+pub(crate) struct Lint {
+    /// The files to check, `-` for standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present_any = ["root", "manifests"])]
+    pub(crate) files: Vec<PathBuf>,
+    /// What the files are, instead of telling by name and content
+    #[arg(long = "as", value_name = "KIND", requires = "files")]
+    pub(crate) kind: Option<Kind>,
+    /// Check the configuration of the node whose file system is below this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) root: Option<PathBuf>,
+    /// Check the Secrets among the YAML and JSON files below a folder
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) manifests: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// A node's files. With `--root`, all other paths are those on the node.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "The node")]
+pub(crate) struct Node {
+    /// The folder that holds the node's file system [default: this machine]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) root: Option<PathBuf>,
+    /// registries.conf [default: where the container runtime finds it]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) registries_conf: Option<PathBuf>,
+    /// The folder of its drop-ins [default: where the container runtime finds them]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) registries_conf_dir: Option<PathBuf>,
+}
+
+/// Whose credentials there are, and when the plugin runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Credentials")]
+pub(crate) struct Cluster {
+    /// Manifests, of which the Secrets count: a folder with YAML and JSON files, one file, or `-` for standard
+    /// input; a Secret without a namespace is in "default"
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) manifests: Option<PathBuf>,
+    /// The node's own auth file [default: /var/lib/kubelet/config.json, if it is there]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) global_auth_file: Option<PathBuf>,
+    /// The kubelet's credential provider configuration, a file or a folder [default:
+    /// /etc/kubernetes/credential-provider-config.yaml or /etc/kubernetes/credential-providers, if there]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) provider_config: Option<PathBuf>,
+    /// The plugin's name in that configuration
+    #[arg(long, value_name = "NAME", default_value = "crio-credential-provider")]
+    pub(crate) plugin_name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// How to print the answer
+    #[arg(short = 'o', long = "output", value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// How an answer is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For programs that people read
+    Yaml,
+}

@@ -1,0 +1,137 @@
+//! Messages for people: what is so, where it stands in a file, and what to do.
+
+mod excerpt;
+mod visible;
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use pullwright_engine::finding::{DocPath, Finding, Severity};
+
+pub(crate) use excerpt::Excerpt;
+pub(crate) use visible::Visibility;
+use visible::without_userinfo;
+
+use crate::style::{ERROR, FAINT, HELP, STRONG, WARNING, paint, plain};
+use pullwright_documents::{Node, Place, Position, Unreadable, extended, locate, position};
+
+/// Something to tell a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) severity: Severity,
+    pub(crate) rule: Option<&'static str>,
+    pub(crate) text: String,
+    pub(crate) place: Option<Box<FilePlace>>,
+    pub(crate) help: Option<String>,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FilePlace {
+    pub(crate) path: String,
+    pub(crate) position: Position,
+    /// The line as it may be shown; none where it might give a secret away.
+    pub(crate) excerpt: Option<Excerpt>,
+}
+
+/// A file that messages point into.
+#[derive(Clone, Copy)]
+pub(crate) struct File<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) text: &'a str,
+    pub(crate) visibility: Visibility,
+}
+
+impl Message {
+    pub(crate) fn error(text: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, rule: None, text: text.into(), place: None, help: None }
+    }
+
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Writes the message as a few lines.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (style, word) = match self.severity {
+            Severity::Error => (ERROR, "error"),
+            Severity::Warning => (WARNING, "warning"),
+        };
+        let rule = self.rule.map(|rule| format!("[{rule}]")).unwrap_or_default();
+        writeln!(out, "{}: {}", paint(style, format!("{word}{rule}")), paint(STRONG, plain(&self.text)))?;
+        let mut margin = 1;
+        if let Some(place) = &self.place {
+            let FilePlace { path, position, excerpt } = &**place;
+            margin = position.line.to_string().len();
+            let arrow = paint(FAINT, format!("{:margin$}-->", ""));
+            writeln!(out, "{arrow} {}:{}:{}", plain(path), position.line, position.column)?;
+            if let Some(excerpt) = excerpt {
+                excerpt.write(position.line, style, out)?;
+            }
+        }
+        if let Some(help) = &self.help {
+            let label = format!("{:margin$} {} {} ", "", paint(FAINT, "="), paint(HELP, "help:"));
+            let mut lines = help.lines();
+            writeln!(out, "{label}{}", plain(lines.next().unwrap_or_default()))?;
+            for line in lines {
+                writeln!(out, "{:margin$}   {}", "", plain(line))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl File<'_> {
+    /// A finding in a document of this file.
+    pub(crate) fn finding(&self, document: &Node, finding: &Finding) -> Message {
+        let place = locate(document, &finding.at);
+        let mut message = self.at(&[document], self.span_of(finding, &place), &self.text_of(finding, &place));
+        message.severity = finding.severity;
+        message.rule = Some(finding.rule);
+        message.help = finding.help.as_deref().map(without_userinfo);
+        message
+    }
+
+    /// Some rules are about a name and not about what it is given; and what spans lines is best shown by its name.
+    fn span_of(&self, finding: &Finding, place: &Place) -> Range<usize> {
+        let about_name = ["registries/unknown-key", "secret/key", "auth-file/key"].contains(&finding.rule)
+            || finding.message.starts_with("unknown field")
+            || finding.message.starts_with("duplicate field");
+        let whole = place.found == finding.at.steps().len();
+        let lines = self.text.get(place.value.clone()).is_some_and(|value| value.contains('\n'));
+        if lines || (about_name && whole) { place.of_name() } else { place.of_value() }
+    }
+
+    /// What the finding says, with the part of its place that nothing in the file can be shown for.
+    fn text_of(&self, finding: &Finding, place: &Place) -> String {
+        let message = &finding.message;
+        let path = visible::harmless_path(self.visibility, &finding.at, place.found);
+        // The kubelet quotes a field that it does not know; a password in the wrong place is such a field.
+        if path.steps()[..place.found] != finding.at.steps()[..place.found] {
+            let before = message.split('"').next().unwrap_or_default();
+            return format!("{before}\"{path}\"");
+        }
+        // Inside of a text that holds a document of its own, only words can point.
+        match &path.steps()[place.found..] {
+            inside @ [_, ..] if place.leaf => format!("{}: {message}", extended(DocPath::root(), inside)),
+            _ => message.clone(),
+        }
+    }
+
+    /// The text is not of its format; nothing is known about what stands where, so nothing of it is shown.
+    pub(crate) fn unreadable(&self, error: &Unreadable) -> Message {
+        self.at(&[], error.span.clone(), &error.message)
+    }
+
+    /// An error at some bytes of the file.
+    pub(crate) fn at(&self, documents: &[&Node], span: Range<usize>, text: &str) -> Message {
+        let place = FilePlace {
+            path: self.path.display().to_string(),
+            position: position(self.text, span.start),
+            excerpt: Excerpt::new(self, documents, span),
+        };
+        Message { place: Some(Box::new(place)), ..Message::error(without_userinfo(text)) }
+    }
+}

@@ -1,0 +1,249 @@
+//! Which parts of a file may be shown.
+//!
+//! Files with credentials are shown by a list of what is harmless, not of what is secret: a name that nobody thought of, a
+//! comment or a password that slipped into the wrong place must not be printed because no rule knows it.
+
+use std::ops::Range;
+
+use pullwright_engine::credentials::Scope;
+use pullwright_engine::finding::{DocPath, Step};
+
+use super::File;
+use pullwright_documents::{Content, Node};
+
+/// What kind of file it is, as far as showing it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Visibility {
+    /// `registries.conf`, in which people look for a place for credentials although it has none.
+    Registries,
+    /// `auth.json`, `config.json`.
+    AuthFile,
+    /// `.dockercfg`.
+    Dockercfg,
+    /// Kubernetes objects, Secrets among them.
+    Manifests,
+    /// A `CredentialProviderConfig`, whose arguments and environment may be secret.
+    ProviderConfig,
+}
+
+/// The parts of a file that may be shown, and those that may not.
+pub(super) struct Shown {
+    visible: Vec<Range<usize>>,
+    hidden: Vec<Range<usize>>,
+}
+
+impl Shown {
+    pub(super) fn of(file: &File<'_>, documents: &[&Node]) -> Self {
+        let mut sorter = Sorter { file, shown: Self { visible: Vec::new(), hidden: Vec::new() } };
+        for document in documents {
+            sorter.value(document, &mut Vec::new());
+        }
+        sorter.shown
+    }
+
+    /// One line of a file in which nothing is known, if the line itself is harmless.
+    pub(super) fn line(file: &File<'_>, line: Range<usize>) -> Option<Self> {
+        let text = file.text.get(line.clone())?;
+        let harmless = file.visibility == Visibility::Registries && is_harmless_toml(text);
+        harmless.then(|| Self { visible: vec![line], hidden: Vec::new() })
+    }
+
+    pub(super) fn is_visible(&self, at: usize) -> bool {
+        // Hidden wins: an alias repeats the places of what it stands for.
+        self.hidden_at(at).is_none() && self.visible.iter().any(|range| range.contains(&at))
+    }
+
+    /// Which hidden part a byte is in.
+    pub(super) fn hidden_at(&self, at: usize) -> Option<usize> {
+        self.hidden.iter().position(|range| range.contains(&at))
+    }
+}
+
+/// Whether a character that belongs to no part may be shown.
+pub(super) fn is_structure(c: char) -> bool {
+    " \t{}[]:,-=.".contains(c)
+}
+
+/// A name on the way from the root; `None` for a step into a list.
+type Path<'a> = Vec<Option<&'a str>>;
+
+struct Sorter<'f> {
+    file: &'f File<'f>,
+    shown: Shown,
+}
+
+impl Sorter<'_> {
+    fn value<'a>(&mut self, node: &'a Node, path: &mut Path<'a>) {
+        match &node.content {
+            Content::Leaf(_) => {
+                // Wherever it stands, this may be `user:password@host`.
+                let at_sign = self.file.text.get(node.span.clone()).is_none_or(|text| text.contains('@'));
+                self.sort(&node.span, !at_sign && shows_value(self.file.visibility, path));
+            }
+            Content::List(items) => {
+                for item in items {
+                    path.push(None);
+                    self.value(item, path);
+                    path.pop();
+                }
+            }
+            Content::Map(members) => {
+                for member in members {
+                    path.push(Some(&member.name));
+                    self.sort(&member.name_span, shows_name(self.file.visibility, path));
+                    self.value(&member.node, path);
+                    path.pop();
+                }
+            }
+        }
+    }
+
+    fn sort(&mut self, span: &Range<usize>, visible: bool) {
+        let parts = if visible { &mut self.shown.visible } else { &mut self.shown.hidden };
+        parts.push(span.clone());
+    }
+}
+
+/// The keys of `registries.conf` whose values are worth showing.
+const REGISTRIES_KEYS: [&str; 17] = [
+    "registry",
+    "mirror",
+    "prefix",
+    "location",
+    "insecure",
+    "blocked",
+    "mirror-by-digest-only",
+    "pull-from-mirror",
+    "namespace-proxy",
+    "unqualified-search-registries",
+    "credential-helpers",
+    "short-name-mode",
+    "additional-layer-store-auth-helper",
+    "registries",
+    "search",
+    "block",
+    "aliases",
+];
+const AUTH_SECTIONS: [&str; 3] = ["auths", "credHelpers", "credsStore"];
+const ENTRY_FIELDS: [&str; 6] = ["auth", "identitytoken", "registrytoken", "username", "password", "email"];
+const OBJECT_FIELDS: [&str; 8] =
+    ["apiVersion", "kind", "metadata", "type", "immutable", "data", "stringData", "items"];
+const METADATA_FIELDS: [&str; 4] = ["name", "namespace", "labels", "annotations"];
+const PULL_KEYS: [&str; 2] = [".dockerconfigjson", ".dockercfg"];
+
+/// Whether the name at the end of the path is harmless.
+fn shows_name(visibility: Visibility, path: &[Option<&str>]) -> bool {
+    match visibility {
+        Visibility::Registries => true,
+        Visibility::AuthFile => match path {
+            [Some(section)] => is_one_of(section, &AUTH_SECTIONS),
+            [Some(section), rest @ ..] if is(section, "auths") => shows_name(Visibility::Dockercfg, rest),
+            [Some(section), Some(host)] => is(section, "credHelpers") && is_registry(host),
+            _ => false,
+        },
+        Visibility::Dockercfg => match path {
+            [Some(key)] => is_registry(key),
+            [Some(_), Some(field)] => is_one_of(field, &ENTRY_FIELDS),
+            _ => false,
+        },
+        Visibility::Manifests => match in_object(path) {
+            [Some(field)] => is_one_of(field, &OBJECT_FIELDS),
+            [Some("metadata"), Some(field)] => is_one_of(field, &METADATA_FIELDS),
+            [Some("data" | "stringData"), Some(key)] => is_one_of(key, &PULL_KEYS),
+            _ => false,
+        },
+        Visibility::ProviderConfig => match path {
+            [Some("providers"), None, Some("env"), None, Some(field)] => is_one_of(field, &["name", "value"]),
+            [Some(_)] => true,
+            [Some("providers"), None, in_provider @ ..] => {
+                matches!(in_provider, [Some(_)] | [Some("tokenAttributes"), Some(_)])
+            }
+            _ => false,
+        },
+    }
+}
+
+/// Whether the leaf at the end of the path is harmless.
+fn shows_value(visibility: Visibility, path: &[Option<&str>]) -> bool {
+    match (visibility, path) {
+        (Visibility::Registries, [Some("aliases"), _]) => true,
+        (Visibility::Registries, path) => path.iter().flatten().all(|name| is_one_of(name, &REGISTRIES_KEYS)),
+        (Visibility::AuthFile, [Some(section), Some(_)]) => is(section, "credHelpers"),
+        (Visibility::AuthFile, [Some(field)]) => is(field, "credsStore"),
+        (Visibility::AuthFile | Visibility::Dockercfg, _) => false,
+        (Visibility::Manifests, path) => matches!(
+            in_object(path),
+            [Some("apiVersion" | "kind" | "type" | "immutable")]
+                | [Some("metadata"), Some("name" | "namespace")]
+        ),
+        (Visibility::ProviderConfig, [Some("providers"), None, in_provider @ ..]) => matches!(
+            in_provider,
+            [Some("name" | "apiVersion" | "defaultCacheDuration" | "matchImages")]
+                | [Some("matchImages"), None]
+                | [Some("env"), None, Some("name")]
+                | [Some("tokenAttributes"), ..]
+        ),
+        (Visibility::ProviderConfig, path) => matches!(path, [Some("apiVersion" | "kind")]),
+    }
+}
+
+/// The path within an object, which may be an item of a List.
+fn in_object<'p, 'a>(path: &'p [Option<&'a str>]) -> &'p [Option<&'a str>] {
+    match path {
+        [Some("items"), None, rest @ ..] => rest,
+        path => path,
+    }
+}
+
+/// Whether a line of a broken `registries.conf` is a header or a key that we know.
+fn is_harmless_toml(line: &str) -> bool {
+    let name = line.split('=').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+    let known = name.starts_with('[') || (line.contains('=') && is_one_of(name, &REGISTRIES_KEYS));
+    known && !line.contains(['#', '@'])
+}
+
+fn is(name: &str, field: &str) -> bool {
+    name.eq_ignore_ascii_case(field)
+}
+
+fn is_one_of(name: &str, fields: &[&str]) -> bool {
+    fields.iter().any(|field| is(name, field))
+}
+
+/// Whether a key is a registry or a part of one, perhaps with wildcards; and not a word, or `user:password@host`.
+fn is_registry(key: &str) -> bool {
+    let host = key.contains(['.', ':']) || key.starts_with("localhost");
+    host && Scope::parse(&key.replace('*', "x")).is_ok()
+}
+
+/// A text in which nothing stands before an `@` within its quotes, unless a digest follows.
+pub(crate) fn without_userinfo(text: &str) -> String {
+    let hidden = |quoted: &str| match quoted.rsplit_once('@') {
+        Some((before, rest)) if !before.is_empty() && !before.ends_with('…') && !rest.starts_with("sha") => {
+            format!("…@{rest}")
+        }
+        _ => quoted.to_owned(),
+    };
+    text.split_inclusive(['"', '\'', '`']).map(hidden).collect()
+}
+
+/// A path without the names that may not be shown. Its first steps are those of the file, the rest those of an auth document
+/// inside of one of its texts.
+pub(super) fn harmless_path(visibility: Visibility, path: &DocPath, outside: usize) -> DocPath {
+    let names: Path<'_> = path.steps().iter().map(name_of).collect();
+    let harmless = |index: usize, name: &str| {
+        if index < outside {
+            shows_name(visibility, &names[..=index])
+        } else {
+            is_registry(name) || is_one_of(name, &ENTRY_FIELDS) || is_one_of(name, &AUTH_SECTIONS)
+        }
+    };
+    path.steps().iter().enumerate().fold(DocPath::root(), |shown, (index, step)| match step {
+        Step::Index(item) => shown.index(*item),
+        Step::Key(name) => shown.key(if harmless(index, name) { name } else { "…" }),
+    })
+}
+
+fn name_of(step: &Step) -> Option<&str> {
+    if let Step::Key(name) = step { Some(name) } else { None }
+}

@@ -1,0 +1,136 @@
+//! Kubernetes objects in YAML and JSON files, and the pull secrets among them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pullwright_engine::credentials::{PullSecret, Secret, SecretError};
+use pullwright_engine::finding::{DocPath, Finding, Severity, Step};
+use pullwright_nodefiles::NodeRoot;
+
+use super::unreadable;
+use crate::diagnostic::{File, Message, Visibility};
+use pullwright_documents::{Node, Unreadable, documents, extended};
+
+/// The namespace of an object that names none, as kubectl has it.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// A file of manifests.
+pub(crate) struct ManifestFile {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+    pub(crate) documents: Result<Vec<Node>, Unreadable>,
+}
+
+/// The manifests at a path: a file, `-` for standard input, or the YAML and JSON files below a folder.
+pub(crate) fn read(path: &Path) -> Result<Vec<ManifestFile>, Message> {
+    let files = if path.is_dir() { below(path)? } else { vec![path.to_owned()] };
+    files.into_iter().map(|path| Ok(ManifestFile::new(text(&path)?, path))).collect()
+}
+
+/// The text of a file, or of standard input if the path is `-`.
+pub(crate) fn text(path: &Path) -> Result<String, Message> {
+    let text = if path == Path::new("-") {
+        io::read_to_string(io::stdin())
+    } else {
+        NodeRoot::this_machine().read_text(path)
+    };
+    text.map_err(|error| unreadable(path, &error))
+}
+
+/// The files in the order of their paths. Linked folders are not entered.
+fn below(folder: &Path) -> Result<Vec<PathBuf>, Message> {
+    let mut files = Vec::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        let failed = |error| unreadable(&folder, &error);
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_dir() {
+                waiting.push(entry.path());
+            } else if is_manifest(&entry.path()) && !entry.path().is_dir() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+fn is_manifest(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known))
+}
+
+impl ManifestFile {
+    pub(crate) fn new(text: String, path: PathBuf) -> Self {
+        let documents = documents(&text);
+        Self { path, text, documents }
+    }
+
+    pub(crate) fn file(&self) -> File<'_> {
+        File { path: &self.path, text: &self.text, visibility: Visibility::Manifests }
+    }
+
+    /// A finding about a Secret. The engine speaks of `data`, which is what the API server makes of `stringData`.
+    pub(crate) fn secret_finding(&self, secret: &Node, finding: &Finding) -> Message {
+        let mut finding = finding.clone();
+        if let [Step::Key(section), rest @ ..] = finding.at.steps()
+            && let [Step::Key(key), ..] = rest
+            && section == "data"
+            && secret.get("stringData").is_some_and(|section| section.get(key).is_some())
+        {
+            finding.at = extended(DocPath::root().key("stringData"), rest);
+        }
+        self.file().finding(secret, &finding)
+    }
+}
+
+/// Why a Secret is not used to pull.
+pub(crate) enum NotUsed {
+    /// It is not meant to be.
+    NoPullSecret,
+    /// It is meant to be.
+    Broken(Finding),
+}
+
+/// What of a Secret can be used.
+pub(crate) fn read_secret(secret: &Node) -> Result<PullSecret, NotUsed> {
+    let read = Secret::from_manifest(&secret.value(), DEFAULT_NAMESPACE);
+    read.and_then(|secret| PullSecret::read(&secret)).map_err(|error| match error {
+        SecretError::Type { .. } if has_pull_key(secret) => NotUsed::Broken(Finding {
+            severity: Severity::Warning,
+            help: Some(
+                "set type: kubernetes.io/dockerconfigjson; a type cannot be changed, so make a new Secret"
+                    .to_owned(),
+            ),
+            ..error.finding()
+        }),
+        SecretError::Type { .. } => NotUsed::NoPullSecret,
+        error => NotUsed::Broken(error.finding()),
+    })
+}
+
+fn has_pull_key(secret: &Node) -> bool {
+    let sections = ["data", "stringData"].into_iter().filter_map(|section| secret.get(section));
+    let mut keys = sections.flat_map(Node::members).map(|member| member.name.as_str());
+    keys.any(|key| [".dockerconfigjson", ".dockercfg"].contains(&key))
+}
+
+/// The Secrets in a document: itself, or those of the list that it is.
+pub(crate) fn secrets_of(document: &Node) -> Vec<&Node> {
+    let kind_of = |node: &Node| node.get("kind").and_then(Node::text).map(str::to_owned);
+    let items = || document.get("items").map(Node::items).unwrap_or_default().iter();
+    match kind_of(document).as_deref() {
+        Some("Secret") => vec![document],
+        Some("List") => items().filter(|item| kind_of(item).as_deref() == Some("Secret")).collect(),
+        // Items of a typed list need not repeat their kind.
+        Some("SecretList") => items().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The namespace of an object.
+pub(crate) fn namespace_of(object: &Node) -> &str {
+    let namespace = object.get("metadata").and_then(|metadata| metadata.get("namespace"));
+    namespace.and_then(Node::text).unwrap_or(DEFAULT_NAMESPACE)
+}

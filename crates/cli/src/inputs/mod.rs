@@ -1,0 +1,188 @@
+//! The files that decide a pull, read into the engine's values.
+
+pub(crate) mod manifests;
+pub(crate) mod providers;
+mod pull_secrets;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pullwright_engine::credentials::{AuthFile, DocumentError, PullSecret};
+use pullwright_engine::finding::Finding;
+use pullwright_engine::kubelet::CredentialProviderConfig;
+use pullwright_engine::registries::{ConfError, LoaderEnv, RegistriesConf};
+use pullwright_nodefiles::{LoadError, NodeRoot};
+
+use pull_secrets::PullSecrets;
+
+use crate::diagnostic::{File, Message, Visibility};
+use crate::{Failure, args};
+use pullwright_documents::{json_document, toml_document};
+
+/// Where the kubelet keeps the node's own credentials.
+pub(crate) const GLOBAL_AUTH_FILE: &str = "/var/lib/kubelet/config.json";
+
+impl From<Message> for Failure {
+    fn from(message: Message) -> Self {
+        Self::Input(message)
+    }
+}
+
+/// A node's file system.
+pub(crate) struct NodeFiles {
+    root: NodeRoot,
+}
+
+impl NodeFiles {
+    pub(crate) fn open(arguments: &args::Node) -> Result<Self, Message> {
+        Self::at(arguments.root.as_deref())
+    }
+
+    /// The file system below a folder, or this machine's.
+    pub(crate) fn at(folder: Option<&Path>) -> Result<Self, Message> {
+        let root = match folder {
+            None => NodeRoot::this_machine(),
+            Some(folder) => NodeRoot::at(folder).map_err(|error| {
+                Message::error(format!("cannot open {} as a node's file system: {error}", folder.display()))
+                    .with_help("--root takes the folder that holds the node's etc and var")
+            })?,
+        };
+        Ok(Self { root })
+    }
+
+    /// A path on the node as it is reached from here.
+    pub(crate) fn shown(&self, path: &Path) -> PathBuf {
+        self.root.shown(path)
+    }
+
+    /// The text of a file, or none if there is no such file.
+    pub(crate) fn text(&self, path: &Path) -> Result<Option<String>, Message> {
+        match self.root.read_text(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unreadable(&self.shown(path), &error)),
+        }
+    }
+
+    /// The names in a folder, or none if there is no such folder.
+    pub(crate) fn names(&self, path: &Path) -> Result<Option<Vec<String>>, Message> {
+        match self.root.list(path) {
+            Ok(names) => Ok(Some(names.iter().map(|name| name.to_string_lossy().into_owned()).collect())),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
+            Err(error) => Err(unreadable(&self.shown(path), &error)),
+        }
+    }
+
+    /// The registries configuration as the runtime's service finds it: without a user's home and environment.
+    pub(crate) fn registries(&self, arguments: &args::Node) -> Result<RegistriesConf, Message> {
+        self.root.registries(&loader(arguments)).map_err(|error| self.refused(error))
+    }
+
+    /// The files of that configuration, in order.
+    pub(crate) fn registries_texts(&self, arguments: &args::Node) -> Result<Vec<(PathBuf, String)>, Message> {
+        self.root.registries_texts(&loader(arguments)).map_err(|error| self.refused(error))
+    }
+
+    fn refused(&self, error: LoadError) -> Message {
+        match error {
+            LoadError::Read { path, source } | LoadError::List { path, source } => {
+                unreadable(&self.shown(&path), &source)
+            }
+            LoadError::Refused { path, text, source } => {
+                let path = self.shown(&path);
+                refused_registries(
+                    &File { path: &path, text: &text, visibility: Visibility::Registries },
+                    &source,
+                )
+            }
+        }
+    }
+
+    /// The node's own auth file. One that is named must be there.
+    pub(crate) fn auth_file(&self, named: Option<&Path>) -> Result<Option<AuthFile>, Message> {
+        let path = named.unwrap_or(Path::new(GLOBAL_AUTH_FILE));
+        let Some(text) = self.text(path)? else {
+            return if named.is_some() { Err(missing(&self.shown(path))) } else { Ok(None) };
+        };
+        AuthFile::parse(text.as_bytes()).map(Some).map_err(|error| {
+            let shown = self.shown(path);
+            let file = File { path: &shown, text: &text, visibility: Visibility::AuthFile };
+            refused_auth_file(&file, &error)
+        })
+    }
+}
+
+fn loader(arguments: &args::Node) -> LoaderEnv {
+    LoaderEnv {
+        conf: arguments.registries_conf.clone(),
+        conf_dir: arguments.registries_conf_dir.clone(),
+        ..LoaderEnv::default()
+    }
+}
+
+/// A `registries.conf` that the runtime refuses.
+pub(crate) fn refused_registries(file: &File<'_>, error: &ConfError) -> Message {
+    let finding = Finding::from(error);
+    match (&error.span, toml_document(file.text)) {
+        (None, Ok(document)) => file.finding(&document, &finding),
+        // What is no TOML has no places, only bytes.
+        (span, _) => {
+            let message = file.at(&[], span.clone().unwrap_or_default(), &finding.message);
+            Message { rule: Some(finding.rule), help: finding.help, ..message }
+        }
+    }
+}
+
+/// An auth file that the runtime refuses as a whole.
+pub(crate) fn refused_auth_file(file: &File<'_>, error: &DocumentError) -> Message {
+    let finding = error.finding();
+    match json_document(file.text) {
+        Ok(document) => file.finding(&document, &finding),
+        Err(error) => Message { rule: Some(finding.rule), help: finding.help, ..file.unreadable(&error) },
+    }
+}
+
+/// What a namespace and the kubelet bring to a pull.
+pub(crate) struct Cluster {
+    pub(crate) secrets: Vec<PullSecret>,
+    pub(crate) global: Option<AuthFile>,
+    pub(crate) providers: Option<CredentialProviderConfig>,
+    /// What was passed over.
+    pub(crate) warnings: Vec<Message>,
+}
+
+impl Cluster {
+    pub(crate) fn read(
+        node: &NodeFiles,
+        arguments: &args::Cluster,
+        namespace: &str,
+    ) -> Result<Self, Message> {
+        let mut found = PullSecrets::of(namespace);
+        if let Some(path) = &arguments.manifests {
+            manifests::read(path)?.iter().for_each(|file| found.add(file));
+        }
+        Ok(Self {
+            secrets: found.secrets.into_values().collect(),
+            global: node.auth_file(arguments.global_auth_file.as_deref())?,
+            providers: providers::read(node, arguments.provider_config.as_deref())?,
+            warnings: found.warnings,
+        })
+    }
+}
+
+/// A file or folder that cannot be read.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Message {
+    let message = Message::error(format!("cannot read {}: {error}", path.display()));
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => message.with_help("run as a user who may read it, such as root"),
+        io::ErrorKind::IsADirectory => message
+            .with_help("lint takes a folder of manifests by --manifests, and a node's file system by --root"),
+        _ => message,
+    }
+}
+
+fn missing(path: &Path) -> Message {
+    Message::error(format!("cannot read {}: there is no such file", path.display()))
+}

@@ -1,0 +1,64 @@
+//! The pull secrets of one namespace, gathered from files of manifests.
+
+use std::collections::BTreeMap;
+
+use pullwright_engine::credentials::{PullSecret, SecretName};
+use pullwright_engine::finding::{Finding, Severity};
+
+use super::manifests::{ManifestFile, NotUsed, namespace_of, read_secret, secrets_of};
+use crate::diagnostic::Message;
+use pullwright_documents::Node;
+
+/// What can be used, and what cannot.
+pub(crate) struct PullSecrets<'a> {
+    namespace: &'a str,
+    /// By name, which is the order in which the API server lists them.
+    pub(crate) secrets: BTreeMap<SecretName, PullSecret>,
+    /// What is broken hurts only itself.
+    pub(crate) warnings: Vec<Message>,
+}
+
+impl<'a> PullSecrets<'a> {
+    pub(crate) fn of(namespace: &'a str) -> Self {
+        Self { namespace, secrets: BTreeMap::new(), warnings: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, file: &ManifestFile) {
+        match &file.documents {
+            Ok(documents) => {
+                let namespace = self.namespace;
+                let secrets = documents.iter().flat_map(secrets_of);
+                for secret in secrets.filter(|secret| namespace_of(secret) == namespace) {
+                    self.add_secret(file, secret);
+                }
+            }
+            Err(error) => {
+                let message = file.file().unreadable(error);
+                self.warn(Message { text: format!("this file is passed over: {}", message.text), ..message });
+            }
+        }
+    }
+
+    fn add_secret(&mut self, file: &ManifestFile, secret: &Node) {
+        let findings: Vec<Finding> = match read_secret(secret) {
+            Err(NotUsed::NoPullSecret) => return,
+            Err(NotUsed::Broken(finding)) => vec![finding],
+            Ok(pull_secret) => {
+                let findings = pull_secret.findings().to_vec();
+                let name = pull_secret.name().clone();
+                let twice = format!("a Secret {name} was read before; this one counts");
+                if self.secrets.insert(name, pull_secret).is_some() {
+                    self.warn(file.file().at(&[secret], secret.span.clone(), &twice));
+                }
+                findings
+            }
+        };
+        for finding in findings {
+            self.warn(file.secret_finding(secret, &finding));
+        }
+    }
+
+    fn warn(&mut self, message: Message) {
+        self.warnings.push(Message { severity: Severity::Warning, ..message });
+    }
+}

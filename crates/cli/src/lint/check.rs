@@ -1,0 +1,118 @@
+//! One file checked as what it is.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use pullwright_engine::credentials::{
+    AuthFile, Document, DocumentError, Format, LegacyAuthFile, PullSecret, Secret, SecretName, Sensitive,
+};
+use pullwright_engine::finding::{DocPath, Finding};
+use pullwright_engine::kubelet::lint as kubelet;
+use pullwright_engine::registries::ConfFile;
+
+use super::Kind;
+use super::report::Checked;
+use crate::diagnostic::{File, Message, Visibility};
+use crate::inputs::manifests::{ManifestFile, NotUsed, read_secret, secrets_of};
+use crate::inputs::providers::json_of;
+use crate::inputs::{refused_auth_file, refused_registries};
+use pullwright_documents::{Node, extended, json_document, toml_document};
+
+pub(super) fn file(kind: Kind, path: PathBuf, text: String) -> Checked {
+    let file = |visibility| File { path: &path, text: &text, visibility };
+    let messages = match kind {
+        Kind::Manifests => return manifests(&ManifestFile::new(text, path)),
+        Kind::Registries => registries(&file(Visibility::Registries)),
+        Kind::ProviderConfig => provider_config(&file(Visibility::ProviderConfig)),
+        Kind::AuthFile => auth_file(&file(Visibility::AuthFile)),
+        Kind::Dockercfg => dockercfg(&file(Visibility::Dockercfg)),
+    };
+    Checked::new(path, kind, messages)
+}
+
+fn registries(file: &File<'_>) -> Vec<Message> {
+    match (ConfFile::parse(file.text), toml_document(file.text)) {
+        (Ok(conf), Ok(document)) => {
+            conf.findings().iter().map(|finding| file.finding(&document, finding)).collect()
+        }
+        (Err(error), _) => vec![refused_registries(file, &error)],
+        (Ok(_), Err(error)) => vec![file.unreadable(&error)],
+    }
+}
+
+fn provider_config(file: &File<'_>) -> Vec<Message> {
+    let (document, json) = match json_of(file.text) {
+        Ok(read) => read,
+        Err(error) => return vec![Message { rule: Some("kubelet/decode"), ..file.unreadable(&error) }],
+    };
+    let mut messages = Vec::new();
+    // In JSON the engine finds them; on the way from YAML they are lost.
+    if json_document(file.text).is_err() {
+        for span in document.repeated_names() {
+            let message = file.at(&[&document], span, "this key is already set in its map");
+            messages
+                .push(Message { rule: Some("kubelet/decode"), ..message }.with_help("remove one of the two"));
+        }
+    }
+    messages.extend(kubelet::lint(&json).iter().map(|finding| file.finding(&document, finding)));
+    messages
+}
+
+fn auth_file(file: &File<'_>) -> Vec<Message> {
+    match (AuthFile::parse(file.text.as_bytes()), json_document(file.text)) {
+        (Ok(auth), Ok(document)) => {
+            auth.findings().iter().map(|finding| file.finding(&document, finding)).collect()
+        }
+        (Err(error), _) => refusals(file, error, Format::Auths),
+        (Ok(_), Err(error)) => vec![file.unreadable(&error)],
+    }
+}
+
+/// Entries of the old format count for the runtime and, from a Secret, for the kubelet.
+fn dockercfg(file: &File<'_>) -> Vec<Message> {
+    let document = match (LegacyAuthFile::parse(file.text.as_bytes()), json_document(file.text)) {
+        (Ok(_), Ok(document)) => document,
+        (Err(error), _) => return refusals(file, error, Format::Legacy),
+        (Ok(_), Err(error)) => return vec![file.unreadable(&error)],
+    };
+    let data = BTreeMap::from([(".dockercfg".to_owned(), Sensitive::new(file.text.as_bytes().to_vec()))]);
+    let name = SecretName { namespace: String::new(), name: String::new() };
+    let secret = Secret { name, kind: "kubernetes.io/dockercfg".to_owned(), data };
+    let Ok(secret) = PullSecret::read(&secret) else { return Vec::new() };
+    // The engine speaks of a Secret's data.
+    let in_file = |finding: &Finding| Finding {
+        at: extended(DocPath::root(), finding.at.steps().get(2..).unwrap_or_default()),
+        ..finding.clone()
+    };
+    secret.findings().iter().map(|finding| file.finding(&document, &in_file(finding))).collect()
+}
+
+/// Everything for which the runtime refuses the file, not only the first.
+fn refusals(file: &File<'_>, error: DocumentError, format: Format) -> Vec<Message> {
+    let errors = match Document::parse(file.text.as_bytes(), format) {
+        Ok(document) => document.mismatches().iter().cloned().map(DocumentError::from).collect(),
+        Err(_) => vec![error],
+    };
+    errors.iter().map(|error| refused_auth_file(file, error)).collect()
+}
+
+/// The Secrets in a file of manifests. Other objects, and Secrets of other types, are nobody's concern here.
+pub(super) fn manifests(manifests: &ManifestFile) -> Checked {
+    let file = manifests.file();
+    let messages = match &manifests.documents {
+        Err(error) => vec![Message { rule: Some("manifests/unreadable"), ..file.unreadable(error) }],
+        Ok(documents) => {
+            documents.iter().flat_map(secrets_of).flat_map(|secret| of_secret(manifests, secret)).collect()
+        }
+    };
+    Checked::new(manifests.path.clone(), Kind::Manifests, messages)
+}
+
+fn of_secret(manifests: &ManifestFile, secret: &Node) -> Vec<Message> {
+    let findings = match read_secret(secret) {
+        Ok(pull_secret) => pull_secret.findings().to_vec(),
+        Err(NotUsed::Broken(finding)) => vec![finding],
+        Err(NotUsed::NoPullSecret) => Vec::new(),
+    };
+    findings.iter().map(|finding| manifests.secret_finding(secret, finding)).collect()
+}

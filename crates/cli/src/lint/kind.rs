@@ -1,0 +1,134 @@
+//! What a file is, told by its content and else by its name.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use pullwright_documents::{Content, Node, documents, toml_document};
+
+/// The files that lint knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// registries.conf, or a drop-in of it
+    Registries,
+    /// The kubelet's credential provider configuration
+    ProviderConfig,
+    /// auth.json or config.json
+    AuthFile,
+    /// The old .dockercfg
+    Dockercfg,
+    /// Kubernetes objects, of which Secrets are checked
+    Manifests,
+}
+
+impl Kind {
+    /// What the file is; none if nothing tells.
+    pub(crate) fn of(path: &Path, text: &str) -> Option<Self> {
+        let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        Self::by_fixed_name(&name).or_else(|| Self::by_content(text)).or_else(|| Self::by_name(&name, text))
+    }
+
+    /// What the kind is called.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Registries => "registries.conf",
+            Self::ProviderConfig => "CredentialProviderConfig",
+            Self::AuthFile => "auth file",
+            Self::Dockercfg => ".dockercfg",
+            Self::Manifests => "manifests",
+        }
+    }
+
+    /// Names that leave no doubt.
+    fn by_fixed_name(name: &str) -> Option<Self> {
+        match name {
+            ".dockercfg" => Some(Self::Dockercfg),
+            ".dockerconfigjson" | "auth.json" => Some(Self::AuthFile),
+            "registries.conf" => Some(Self::Registries),
+            _ => None,
+        }
+    }
+
+    fn by_content(text: &str) -> Option<Self> {
+        let objects = documents(text).ok().and_then(|documents| documents.iter().find_map(Self::of_document));
+        objects.or_else(|| toml_document(text).ok().and_then(|table| Self::of_table(&table)))
+    }
+
+    fn of_document(document: &Node) -> Option<Self> {
+        let has = |name: &str| document.members().iter().any(|member| member.name.eq_ignore_ascii_case(name));
+        let of_entry = |member: &Node| {
+            ["auth", "username", "identitytoken"].iter().any(|name| member.get(name).is_some())
+        };
+        match document.get("kind").and_then(Node::text) {
+            Some("CredentialProviderConfig") => Some(Self::ProviderConfig),
+            Some(_) if has("apiVersion") => Some(Self::Manifests),
+            _ if has("auths") || has("credHelpers") || has("credsStore") => Some(Self::AuthFile),
+            _ if document.members().iter().any(|member| of_entry(&member.node)) => Some(Self::Dockercfg),
+            _ => None,
+        }
+    }
+
+    fn of_table(table: &Node) -> Option<Self> {
+        const KNOWN: [&str; 6] = [
+            "registry",
+            "registries",
+            "unqualified-search-registries",
+            "short-name-mode",
+            "aliases",
+            "credential-helpers",
+        ];
+        let known = |name: &str| KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let found = matches!(&table.content, Content::Map(members) if members.iter().any(|member| known(&member.name)));
+        found.then_some(Self::Registries)
+    }
+
+    /// A file that cannot be read as anything must still be told that it is broken, and as what.
+    fn by_name(name: &str, text: &str) -> Option<Self> {
+        let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+        if ends(&[".conf"]) {
+            Some(Self::Registries)
+        } else if name == "config.json" || (ends(&[".json"]) && text.contains("\"auths\"")) {
+            Some(Self::AuthFile)
+        } else if ends(&[".yaml", ".yml", ".json"]) && text.contains("CredentialProviderConfig") {
+            Some(Self::ProviderConfig)
+        } else if ends(&[".yaml", ".yml", ".json"]) && text.contains("Secret") && text.contains("apiVersion")
+        {
+            Some(Self::Manifests)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_tells_before_the_name() {
+        for (name, text, kind) in [
+            ("x", "[[registry]]\nlocation = 'a.io'", Some(Kind::Registries)),
+            ("x", "unqualified-search-registries = ['docker.io']", Some(Kind::Registries)),
+            ("x", "[registries.search]\nregistries = []", Some(Kind::Registries)),
+            ("99-mine.conf", "", Some(Kind::Registries)),
+            ("x", r#"{"auths": {}}"#, Some(Kind::AuthFile)),
+            ("config.json", "{", Some(Kind::AuthFile)),
+            ("config.json", "{}", Some(Kind::AuthFile)),
+            ("x.json", r#"{"auths": {"#, Some(Kind::AuthFile)),
+            ("x", r#"{"quay.io": {"auth": "dTpw"}}"#, Some(Kind::Dockercfg)),
+            (".dockercfg", "{}", Some(Kind::Dockercfg)),
+            ("config.json", r#"{"apiVersion": "v1", "kind": "Secret"}"#, Some(Kind::Manifests)),
+            ("x", "# first\n---\n---\napiVersion: v1\nkind: List\n", Some(Kind::Manifests)),
+            ("x", "kind: CredentialProviderConfig", Some(Kind::ProviderConfig)),
+            ("x.yaml", "kind: CredentialProviderConfig\nproviders: [", Some(Kind::ProviderConfig)),
+            ("x.yaml", "apiVersion: v1\nkind: Secret\ndata: {", Some(Kind::Manifests)),
+            ("x.yaml", "a: 1", None),
+            ("notes.txt", "hello", None),
+            ("x", "", None),
+        ] {
+            assert_eq!(Kind::of(Path::new(name), text), kind, "{name}: {text}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `pullwright lint`: what is wrong in the files that decide pulls.
+
+mod check;
+mod kind;
+mod report;
+
+use std::path::Path;
+
+use pullwright_engine::kubelet::{ConfigFile, CredentialProviderConfig};
+
+pub(crate) use kind::Kind;
+
+use crate::args::{self, Lint};
+use crate::diagnostic::Message;
+use crate::inputs::providers::{self, json_of};
+use crate::inputs::{GLOBAL_AUTH_FILE, NodeFiles, manifests};
+use crate::{Failure, Outcome, Streams, output};
+use report::{Checked, Report};
+
+pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+    let mut files = Vec::new();
+    for path in &arguments.files {
+        files.push(named(path, arguments.kind)?);
+    }
+    if let Some(root) = &arguments.root {
+        files.extend(node(root)?);
+    }
+    if let Some(path) = &arguments.manifests {
+        files.extend(manifests::read(path)?.iter().map(check::manifests));
+    }
+    if files.is_empty() {
+        return Err(nothing_to_check(arguments).into());
+    }
+    let report = Report { files };
+    output::write(arguments.output.format, &report, streams.out, |out| report.text(out))?;
+    Ok(if report.is_clean() { Outcome::Good } else { Outcome::Findings })
+}
+
+fn nothing_to_check(arguments: &Lint) -> Message {
+    let folders: Vec<_> = arguments.root.iter().chain(&arguments.manifests).collect();
+    let folders: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    Message::error(format!("nothing to check in {}", folders.join(" and "))).with_help(
+        "--root looks for registries.conf, the kubelet's config.json and its credential provider configuration; \
+         --manifests for .yaml, .yml and .json files",
+    )
+}
+
+/// A file that somebody named.
+fn named(path: &Path, kind: Option<Kind>) -> Result<Checked, Message> {
+    let text = manifests::text(path)?;
+    let kind = kind.or_else(|| Kind::of(path, &text)).ok_or_else(|| {
+        Message::error(format!("cannot tell what {} is", path.display())).with_help(
+            "lint knows registries.conf and its drop-ins, CredentialProviderConfig, auth files (auth.json, config.json, \
+             .dockercfg) and manifests with Secrets; say which it is with --as",
+        )
+    })?;
+    Ok(check::file(kind, path.to_owned(), text))
+}
+
+/// The files of a node.
+fn node(root: &Path) -> Result<Vec<Checked>, Message> {
+    let node = NodeFiles::at(Some(root))?;
+    let mut checked = Vec::new();
+    for (path, text) in node.registries_texts(&args::Node::default())? {
+        checked.push(check::file(Kind::Registries, node.shown(&path), text));
+    }
+    if let Some(text) = node.text(Path::new(GLOBAL_AUTH_FILE))? {
+        checked.push(check::file(Kind::AuthFile, node.shown(Path::new(GLOBAL_AUTH_FILE)), text));
+    }
+    if let Some(files) = providers::files(&node, None)? {
+        checked.extend(provider_files(&node, files));
+    }
+    Ok(checked)
+}
+
+/// The files of the kubelet's configuration, each alone and then together: a name may be used once in all of them.
+fn provider_files(node: &NodeFiles, files: Vec<providers::ProviderFile>) -> Vec<Checked> {
+    let texts: Vec<_> = files.iter().map(|file| json_of(&file.text).map(|(_, json)| json)).collect();
+    let named: Vec<_> = files.iter().map(|file| file.path.display().to_string()).collect();
+    let mut checked: Vec<_> = files
+        .into_iter()
+        .map(|file| check::file(Kind::ProviderConfig, node.shown(&file.path), file.text))
+        .collect();
+    if checked.len() > 1 && checked.iter().all(|file| !file.has_errors()) {
+        let configs = named.iter().zip(&texts).filter_map(|(path, json)| {
+            let json = json.as_deref().ok()?;
+            Some(ConfigFile { path, json })
+        });
+        let together = CredentialProviderConfig::load(&configs.collect::<Vec<_>>());
+        if let (Err(error), Some(last)) = (together, checked.last_mut()) {
+            let message =
+                Message { rule: Some("kubelet/duplicate-name"), ..Message::error(error.to_string()) };
+            last.messages.push(message.with_help("give each provider one file"));
+        }
+    }
+    checked
+}

@@ -1,0 +1,125 @@
+//! What was found in which file, for people and for programs.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use pullwright_engine::finding::Severity;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+
+use super::Kind;
+use crate::diagnostic::Message;
+use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
+
+/// The answer.
+pub(super) struct Report {
+    pub(super) files: Vec<Checked>,
+}
+
+/// A file, what it was taken for, and what was found in it.
+pub(super) struct Checked {
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    pub(super) messages: Vec<Message>,
+}
+
+impl Checked {
+    /// The findings of a file, in the order in which a person reads it.
+    pub(super) fn new(path: PathBuf, kind: Kind, mut messages: Vec<Message>) -> Self {
+        let position = |message: &Message| message.place.as_ref().map(|place| place.position);
+        messages.sort_by_key(|message| position(message).map(|position| (position.line, position.column)));
+        Self { path, kind, messages }
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        self.messages.iter().any(|message| message.severity == Severity::Error)
+    }
+}
+
+impl Report {
+    pub(super) fn is_clean(&self) -> bool {
+        self.files.iter().all(|file| file.messages.is_empty())
+    }
+
+    fn count(&self, severity: Severity) -> usize {
+        self.files
+            .iter()
+            .flat_map(|file| &file.messages)
+            .filter(|message| message.severity == severity)
+            .count()
+    }
+
+    pub(super) fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for message in self.files.iter().flat_map(|file| &file.messages) {
+            message.write(out)?;
+            writeln!(out)?;
+        }
+        for file in &self.files {
+            let mark = match (file.messages.is_empty(), file.has_errors()) {
+                (true, _) => paint(GOOD, "✓"),
+                (false, false) => paint(WARNING, "!"),
+                (false, true) => paint(BAD, "✗"),
+            };
+            let path = plain(&file.path.display().to_string());
+            writeln!(out, "{mark} {path} {}", paint(FAINT, format!("({})", file.kind.noun())))?;
+        }
+        let counted =
+            |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        writeln!(
+            out,
+            "{} checked: {}, {}",
+            counted(self.files.len(), "file"),
+            counted(self.count(Severity::Error), "error"),
+            counted(self.count(Severity::Warning), "warning")
+        )
+    }
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut report = serializer.serialize_struct("Report", 3)?;
+        report.serialize_field("errors", &self.count(Severity::Error))?;
+        report.serialize_field("warnings", &self.count(Severity::Warning))?;
+        report.serialize_field("files", &self.files)?;
+        report.end()
+    }
+}
+
+impl Serialize for Checked {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut file = serializer.serialize_struct("Checked", 3)?;
+        file.serialize_field("path", &self.path.display().to_string())?;
+        file.serialize_field("kind", &self.kind)?;
+        file.serialize_field("findings", &self.messages.iter().map(Found::from).collect::<Vec<_>>())?;
+        file.end()
+    }
+}
+
+/// A finding without its rendering.
+#[derive(Serialize)]
+struct Found<'a> {
+    severity: Severity,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+}
+
+impl<'a> From<&'a Message> for Found<'a> {
+    fn from(message: &'a Message) -> Self {
+        let position = message.place.as_ref().map(|place| place.position);
+        Self {
+            severity: message.severity,
+            rule: message.rule,
+            message: &message.text,
+            help: message.help.as_deref(),
+            line: position.map(|position| position.line),
+            column: position.map(|position| position.column),
+        }
+    }
+}

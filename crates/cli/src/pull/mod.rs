@@ -1,0 +1,203 @@
+//! `pullwright pull`: the plan of a pull, carried out into an OCI layout.
+
+mod display;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use pullwright_engine::credentials::{Absence, Choice, select};
+use pullwright_engine::plan::{self, Inputs, PlannedCandidate, PlannedSource, PullPlan};
+use pullwright_engine::reference::Reference;
+use pullwright_registry::{
+    Client, Digest, Layout, Options, Platforms, PullError, Pulled, Request, Source, Untold, certificates,
+};
+use serde::Serialize;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+
+use self::display::Display;
+use crate::args::Pull;
+use crate::diagnostic::Message;
+use crate::inputs::{Cluster, NodeFiles, unreadable};
+use crate::style::{FAINT, STRONG, paint, plain};
+use crate::{Failure, Outcome, Streams, output, words};
+
+/// The answer: what is now where.
+#[derive(Serialize)]
+struct Answer<'a> {
+    image: &'a Reference,
+    source: &'a Reference,
+    digest: &'a Digest,
+    stored: &'a Digest,
+    layout: &'a Path,
+}
+
+pub(crate) fn run(arguments: &Pull, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+    let node = NodeFiles::open(&arguments.node)?;
+    let registries = node.registries(&arguments.node)?;
+    let cluster = Cluster::read(&node, &arguments.cluster, &arguments.namespace)?;
+    for warning in &cluster.warnings {
+        warning.write(streams.err)?;
+    }
+    let planned = plan::plan(&Inputs {
+        image: &arguments.image,
+        namespace: &arguments.namespace,
+        secrets: &cluster.secrets,
+        global: cluster.global.as_ref(),
+        registries: &registries,
+        providers: cluster.providers.as_ref(),
+        plugin: &arguments.cluster.plugin_name,
+    });
+    let plan = match planned {
+        Ok(plan) => plan,
+        Err(error) => {
+            words::refused(&error).write(streams.err)?;
+            return Ok(Outcome::Findings);
+        }
+    };
+    let client = client(arguments)?;
+    let layout = Layout::open(&arguments.to).map_err(|error| Message::error(error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let outcome = attempts(arguments, &plan, &cluster, (&client, &layout), &runtime, streams);
+    // A name that is still being resolved must not keep a person who has given up waiting.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Pulls the first of the things that the name may stand for that can be pulled.
+fn attempts(
+    arguments: &Pull,
+    plan: &PullPlan,
+    cluster: &Cluster,
+    (client, layout): (&Client, &Layout),
+    runtime: &Runtime,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome, Failure> {
+    for candidate in &plan.candidates {
+        let attempt = Attempt { arguments, client, layout, candidate };
+        let sources = sources(plan, candidate, cluster);
+        match runtime.block_on(attempt.make(&sources, streams))? {
+            Ended::Pulled(pulled) => return attempt.tell(&pulled, streams),
+            Ended::Failed(why) => Message::error(why).write(streams.err)?,
+            Ended::Interrupted => {
+                Message::error("interrupted; the layout names only what was there before")
+                    .write(streams.err)?;
+                break;
+            }
+        }
+    }
+    Ok(Outcome::Findings)
+}
+
+fn client(arguments: &Pull) -> Result<Client, Message> {
+    let mut options = Options { parallel: arguments.parallel, ..Options::default() };
+    for path in &arguments.authorities {
+        let pem = fs::read(path).map_err(|error| unreadable(path, &error))?;
+        let read =
+            certificates(&pem).map_err(|error| Message::error(format!("{}: {error}", path.display())))?;
+        options.authorities.extend(read);
+    }
+    Client::new(options).map_err(|error| Message::error(error.to_string()))
+}
+
+/// What is asked for a candidate, with the credentials that the plan chose.
+fn sources(plan: &PullPlan, candidate: &PlannedCandidate, cluster: &Cluster) -> Vec<Source> {
+    let secrets = if plan.plugin.reaches_namespace() { cluster.secrets.as_slice() } else { &[] };
+    let asked: Vec<&PlannedSource> =
+        candidate.sources.iter().filter(|planned| planned.serves_this_pull).collect();
+    let names = asked.iter().map(|planned| planned.source.reference.name());
+    let selection = select(secrets, cluster.global.as_ref(), names);
+    let with_credential = |(position, planned): (usize, &&PlannedSource)| {
+        let credential = match &planned.credential {
+            Choice::Helper { name } => Err(Untold::Helper(name.clone())),
+            Choice::None(Absence::LookupFailed { error }) => Err(Untold::Lookup(error.clone())),
+            Choice::Namespace { .. } | Choice::Global { .. } => Ok(selection.credential(position)),
+            Choice::None(_) => Ok(None),
+        };
+        Source { credential, ..Source::new(&planned.source, None) }
+    };
+    asked.iter().enumerate().map(with_credential).collect()
+}
+
+/// How a pull ended.
+enum Ended {
+    Pulled(Pulled),
+    Failed(String),
+    Interrupted,
+}
+
+/// The pull of one thing that the name may stand for.
+struct Attempt<'a> {
+    arguments: &'a Pull,
+    client: &'a Client,
+    layout: &'a Layout,
+    candidate: &'a PlannedCandidate,
+}
+
+impl Attempt<'_> {
+    fn reference(&self) -> &Reference {
+        &self.candidate.candidate.reference
+    }
+
+    async fn make(&self, sources: &[Source], streams: &mut Streams<'_>) -> Result<Ended, Failure> {
+        if let Some(why) = &self.candidate.fails {
+            return Ok(Ended::Failed(words::fails(why)));
+        }
+        let platforms = match &self.arguments.platform {
+            _ if self.arguments.all_platforms => Platforms::All,
+            Some(platform) => Platforms::One(platform.clone()),
+            None => Platforms::This,
+        };
+        let name = self.reference().to_string();
+        let request = Request { name: &name, sources, platforms };
+        let (sender, mut lines) = mpsc::unbounded_channel();
+        let display = Display::new(sender);
+        let pull = self.client.pull(&request, self.layout, &display);
+        tokio::pin!(pull);
+        let ended = loop {
+            tokio::select! {
+                biased;
+                Some(line) = lines.recv() => display.around(|| writeln!(streams.err, "{line}"))?,
+                ended = &mut pull => break Some(ended),
+                _ = tokio::signal::ctrl_c() => break None,
+            }
+        };
+        display.clear();
+        while let Ok(line) = lines.try_recv() {
+            writeln!(streams.err, "{line}")?;
+        }
+        match ended {
+            None => Ok(Ended::Interrupted),
+            Some(Ok(pulled)) => Ok(Ended::Pulled(pulled)),
+            // The folder is an input of ours; that it cannot be written says nothing about the image.
+            Some(Err(PullError::Layout(error))) => Err(Message::error(error.to_string()).into()),
+            Some(Err(error)) => Ok(Ended::Failed(error.to_string())),
+        }
+    }
+
+    fn tell(&self, pulled: &Pulled, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+        let answer = Answer {
+            image: self.reference(),
+            source: &pulled.source,
+            digest: &pulled.digest,
+            stored: &pulled.stored,
+            layout: &self.arguments.to,
+        };
+        output::write(self.arguments.output.format, &answer, streams.out, |out| answer.text(out))?;
+        Ok(Outcome::Good)
+    }
+}
+
+impl Answer<'_> {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let layout = plain(&self.layout.display().to_string());
+        writeln!(out, "{} is in {layout}", paint(STRONG, self.image))?;
+        writeln!(out, "{} {}", paint(FAINT, "source"), self.source)?;
+        writeln!(out, "{} {}", paint(FAINT, "digest"), self.digest)?;
+        if self.stored != self.digest {
+            writeln!(out, "{} {}", paint(FAINT, "stored"), self.stored)?;
+        }
+        Ok(())
+    }
+}

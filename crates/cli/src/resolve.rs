@@ -1,0 +1,68 @@
+//! `pullwright resolve`: only where an image is pulled from.
+
+use std::io::{self, Write};
+
+use pullwright_engine::registries::{Candidate, PullSource};
+use serde::Serialize;
+
+use crate::args::Resolve;
+use crate::diagnostic::Message;
+use crate::inputs::NodeFiles;
+use crate::{Failure, Outcome, Streams, output};
+
+/// The answer: what a name may stand for, and where each of that is pulled from.
+#[derive(Serialize)]
+struct Resolution {
+    image: String,
+    candidates: Vec<Resolved>,
+}
+
+#[derive(Serialize)]
+struct Resolved {
+    #[serde(flatten)]
+    candidate: Candidate,
+    /// Why the runtime asks none of the sources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fails: Option<String>,
+    sources: Vec<PullSource>,
+}
+
+pub(crate) fn run(arguments: &Resolve, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+    let registries = NodeFiles::open(&arguments.node)?.registries(&arguments.node)?;
+    let candidates = match registries.candidates(&arguments.image) {
+        Ok(candidates) => candidates,
+        Err(error) => {
+            Message::error(error.to_string()).write(streams.err)?;
+            return Ok(Outcome::Findings);
+        }
+    };
+    let resolved = candidates.into_iter().map(|candidate| {
+        let (sources, fails) = match registries.pull_sources(&candidate.reference) {
+            Ok(sources) => (sources, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        Resolved { candidate, fails, sources }
+    });
+    let resolution = Resolution { image: arguments.image.clone(), candidates: resolved.collect() };
+    output::write(arguments.output.format, &resolution, streams.out, |out| lines(&resolution, out))?;
+    for failed in resolution.candidates.iter().filter_map(|resolved| resolved.fails.as_ref()) {
+        Message::error(failed).write(streams.err)?;
+    }
+    let usable = resolution.usable().next().is_some();
+    if !usable {
+        Message::error("no source may be asked: all are blocked or cannot be written").write(streams.err)?;
+    }
+    Ok(if usable { Outcome::Good } else { Outcome::Findings })
+}
+
+impl Resolution {
+    fn usable(&self) -> impl Iterator<Item = &PullSource> {
+        let sources = self.candidates.iter().flat_map(|resolved| &resolved.sources);
+        sources.filter(|source| source.blocked_by.is_none())
+    }
+}
+
+/// What is asked, in order; a script can take each line as it is.
+fn lines(resolution: &Resolution, out: &mut dyn Write) -> io::Result<()> {
+    resolution.usable().try_for_each(|source| writeln!(out, "{}", source.reference))
+}

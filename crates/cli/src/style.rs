@@ -1,0 +1,29 @@
+//! The few colours. They are always written; the stream takes them out where nobody would see them.
+
+use anstyle::{AnsiColor, Style};
+
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const HELP: Style = AnsiColor::Cyan.on_default();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+pub(crate) const STRONG: Style = Style::new().bold();
+pub(crate) const FAINT: Style = Style::new().dimmed();
+
+/// A text in a style.
+pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// A text from a file as it may go to a terminal: a file must not be able to move the cursor or hide a line.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_file_cannot_steer_the_terminal() {
+        assert_eq!(super::plain("a\u{1b}[2Jb\rc\n"), "a\u{fffd}[2Jb\u{fffd}c\n");
+    }
+}

@@ -1,0 +1,77 @@
+//! JSON, read by the rules of Go as the consumers of these files do.
+
+use std::ops::Range;
+
+use pullwright_engine::go::json::{Kind, RawValue, SyntaxError};
+use serde_json::Value;
+
+use super::{Content, Member, Node, Unreadable};
+
+/// Deeper than any of our formats; what is below has no places of its own. Go allows 10 000, which the stack does not.
+const MAX_DEPTH: usize = 64;
+
+/// The one document of a JSON text.
+///
+/// # Errors
+/// If the text is not of that format.
+pub fn document(text: &str) -> Result<Node, Unreadable> {
+    match RawValue::parse(text.as_bytes()) {
+        Ok(root) => Ok(Reader { text }.node(root, MAX_DEPTH)),
+        Err(error) => Err(Unreadable { span: place(text, error), message: error.to_string() }),
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn node(&self, raw: RawValue<'a>, depth: usize) -> Node {
+        let span = self.span(raw);
+        let content = match raw.kind() {
+            Kind::Object | Kind::Array if depth == 0 => Content::Leaf(Value::Null),
+            Kind::Object => Content::Map(self.members(raw, &span, depth - 1)),
+            Kind::Array => Content::List(raw.items().map(|item| self.node(item, depth - 1)).collect()),
+            Kind::String => {
+                Content::Leaf(raw.text().map_or(Value::Null, |text| Value::String(text.into_owned())))
+            }
+            // A number beyond what `serde_json` holds is of no use to anyone here.
+            Kind::Null | Kind::Bool | Kind::Number => {
+                Content::Leaf(serde_json::from_slice(raw.bytes()).unwrap_or_default())
+            }
+        };
+        Node { span, content }
+    }
+
+    /// A name stands between the value before it and its own value, with nothing but space and punctuation around.
+    fn members(&self, raw: RawValue<'a>, map: &Range<usize>, depth: usize) -> Vec<Member> {
+        let mut from = map.start + 1;
+        let mut members = Vec::new();
+        for (name, value) in raw.members() {
+            let node = self.node(value, depth);
+            let between = self.text.get(from..node.span.start).unwrap_or_default();
+            let start = from + between.find('"').unwrap_or_default();
+            let end = from + between.rfind('"').map_or(between.len(), |quote| quote + 1);
+            from = node.span.end;
+            members.push(Member { name: name.into_owned(), name_span: start..end, node });
+        }
+        members
+    }
+
+    /// A value is a part of the text, so its place is the distance between the two.
+    fn span(&self, raw: RawValue<'a>) -> Range<usize> {
+        let start = raw.bytes().as_ptr().addr() - self.text.as_ptr().addr();
+        start..start + raw.bytes().len()
+    }
+}
+
+fn place(text: &str, error: SyntaxError) -> Range<usize> {
+    let start = match error {
+        SyntaxError::Character { line, column } => {
+            let before: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+            (before + column - 1).min(text.len())
+        }
+        SyntaxError::Truncated | SyntaxError::Depth => text.trim_end().len(),
+    };
+    start..start
+}

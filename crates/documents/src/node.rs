@@ -1,0 +1,114 @@
+//! The tree that every format becomes: maps, lists and leaves, each with the bytes that it was written with.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+/// A value and where it stands.
+///
+/// It may hold a password, so it has no `Debug`.
+#[derive(Clone)]
+pub struct Node {
+    /// The bytes of the text that it was written with.
+    pub span: Range<usize>,
+    /// The value.
+    pub content: Content,
+}
+
+/// What a [`Node`] is.
+#[derive(Clone)]
+pub enum Content {
+    /// Text, number, boolean or nothing.
+    Leaf(Value),
+    /// Items in order.
+    List(Vec<Node>),
+    /// As written: a name may be there twice.
+    Map(Vec<Member>),
+}
+
+/// A name of a map with its value.
+#[derive(Clone)]
+pub struct Member {
+    /// The name.
+    pub name: String,
+    /// Where the name stands.
+    pub name_span: Range<usize>,
+    /// The value.
+    pub node: Node,
+}
+
+impl Node {
+    /// The value of the first member of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Node> {
+        self.members().iter().find(|member| member.name == name).map(|member| &member.node)
+    }
+
+    /// The members of a map; none of anything else.
+    #[must_use]
+    pub fn members(&self) -> &[Member] {
+        if let Content::Map(members) = &self.content { members } else { &[] }
+    }
+
+    /// The items of a list; none of anything else.
+    #[must_use]
+    pub fn items(&self) -> &[Node] {
+        if let Content::List(items) = &self.content { items } else { &[] }
+    }
+
+    /// The text of a leaf that is text.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        if let Content::Leaf(Value::String(text)) = &self.content { Some(text) } else { None }
+    }
+
+    /// The value without its places. Of a name that is there twice the last one counts, as for Go; what `<<` brings
+    /// counts least.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        match &self.content {
+            Content::Leaf(value) => value.clone(),
+            Content::List(items) => items.iter().map(Self::value).collect(),
+            Content::Map(members) => {
+                let mut map = Map::new();
+                for member in members.iter().filter(|member| member.name == "<<") {
+                    merge(&mut map, &member.node);
+                }
+                for member in members.iter().filter(|member| member.name != "<<") {
+                    map.insert(member.name.clone(), member.node.value());
+                }
+                Value::Object(map)
+            }
+        }
+    }
+
+    /// The places of names that their map had before, all the way down.
+    #[must_use]
+    pub fn repeated_names(&self) -> Vec<Range<usize>> {
+        let mut repeated = Vec::new();
+        let mut waiting = vec![self];
+        while let Some(node) = waiting.pop() {
+            let mut seen = std::collections::HashSet::new();
+            for member in node.members() {
+                if !seen.insert(member.name.as_str()) {
+                    repeated.push(member.name_span.clone());
+                }
+                waiting.push(&member.node);
+            }
+            waiting.extend(node.items());
+        }
+        repeated
+    }
+}
+
+/// What a YAML merge key brings: a map, or several of which the first counts most.
+fn merge(map: &mut Map<String, Value>, brought: &Node) {
+    let several = if brought.items().is_empty() { std::slice::from_ref(brought) } else { brought.items() };
+    for one in several {
+        if let Value::Object(members) = one.value() {
+            for (name, value) in members {
+                map.entry(name).or_insert(value);
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! TOML, by the parser that the engine reads it with.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Content, Member, Node, Unreadable};
+
+/// The one document of a TOML text.
+///
+/// # Errors
+/// If the text is not of that format.
+pub fn document(text: &str) -> Result<Node, Unreadable> {
+    let table = DeTable::parse(text).map_err(|error| Unreadable {
+        span: error.span().unwrap_or_default(),
+        message: error.message().to_owned(),
+    })?;
+    Ok(Node { span: table.span(), content: members(table.get_ref()) })
+}
+
+fn members(table: &DeTable<'_>) -> Content {
+    let member = |(name, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| Member {
+        name: AsRef::<str>::as_ref(name.get_ref()).to_owned(),
+        name_span: name.span(),
+        node: node(value.span(), value.get_ref()),
+    };
+    Content::Map(table.iter().map(member).collect())
+}
+
+fn node(span: Range<usize>, value: &DeValue<'_>) -> Node {
+    let content = match value {
+        DeValue::Array(items) => {
+            Content::List(items.iter().map(|item| node(item.span(), item.get_ref())).collect())
+        }
+        DeValue::Table(table) => members(table),
+        // Only the places are wanted: the engine reads the values.
+        _ => Content::Leaf(serde_json::Value::Null),
+    };
+    Node { span, content }
+}
