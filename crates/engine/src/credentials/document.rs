@@ -81,7 +81,7 @@ impl Document {
         let root = RawValue::parse(text)?;
         let mut document = Self::empty(format);
         match format {
-            Format::Legacy => document.read_entries(root, &DocPath::root())?,
+            Format::Legacy => document.read_entries(root, DocPath::root)?,
             Format::Auths => document.read_root(root)?,
         }
         Ok(document)
@@ -106,7 +106,7 @@ impl Document {
     /// The document as JSON: keys in byte order, each entry and each unknown field as it was written.
     #[must_use]
     pub fn render(&self) -> Sensitive<Vec<u8>> {
-        let entries = || self.entries.iter().map(|(key, entry)| (key.as_str(), entry.raw().to_vec()));
+        let entries = || self.entries.iter().map(|(key, entry)| (key.as_str(), entry.raw()));
         let mut text = Vec::new();
         match self.format {
             Format::Legacy => push_object(&mut text, 0, entries()),
@@ -162,13 +162,13 @@ impl Document {
     }
 
     fn read_root(&mut self, root: RawValue) -> Result<(), Mismatch> {
-        expect_object(root, &DocPath::root())?;
+        expect_object(root, DocPath::root)?;
         for (name, value) in root.members() {
-            let at = DocPath::root().key(&*name);
+            let at = || DocPath::root().key(&*name);
             if names_field(&name, "auths") {
-                self.read_entries(value, &at)?;
+                self.read_entries(value, at)?;
             } else if names_field(&name, "credhelpers") {
-                self.read_helpers(value, &at);
+                self.read_helpers(value, at);
             } else {
                 self.others.push((name.into_owned(), Sensitive::new(value.bytes().to_vec())));
             }
@@ -176,15 +176,15 @@ impl Document {
         Ok(())
     }
 
-    /// Go adds to the map it already has, and drops it at a `null`.
-    fn read_entries(&mut self, map: RawValue, at: &DocPath) -> Result<(), Mismatch> {
-        expect_object(map, at)?;
+    /// Go adds to the map it already has, and drops it at a `null`. Where it is matters only if something is wrong.
+    fn read_entries(&mut self, map: RawValue, at: impl Fn() -> DocPath) -> Result<(), Mismatch> {
+        expect_object(map, &at)?;
         if map.kind() == Kind::Null {
             self.entries.clear();
         }
         for (key, value) in map.members() {
             let entry = Entry::read(value);
-            let here = || at.key(super::scope::shown(&key));
+            let here = || at().key(super::scope::shown(&key));
             if let Some(found) = entry.mismatch {
                 self.mismatches.push(Mismatch { at: here(), found, expected: "an object" });
             }
@@ -198,8 +198,8 @@ impl Document {
         Ok(())
     }
 
-    fn read_helpers(&mut self, map: RawValue, at: &DocPath) {
-        self.mismatches.extend(expect_object(map, at).err());
+    fn read_helpers(&mut self, map: RawValue, at: impl Fn() -> DocPath) {
+        self.mismatches.extend(expect_object(map, &at).err());
         if map.kind() == Kind::Null {
             self.helpers.clear();
         }
@@ -207,7 +207,7 @@ impl Document {
             let name = value.text();
             if name.is_none() && value.kind() != Kind::Null {
                 self.mismatches.push(Mismatch {
-                    at: at.key(&*host),
+                    at: at().key(&*host),
                     found: value.kind(),
                     expected: "a string",
                 });
@@ -217,14 +217,18 @@ impl Document {
     }
 }
 
-fn expect_object(value: RawValue, at: &DocPath) -> Result<(), Mismatch> {
+fn expect_object(value: RawValue, at: impl Fn() -> DocPath) -> Result<(), Mismatch> {
     match value.kind() {
         Kind::Object | Kind::Null => Ok(()),
-        found => Err(Mismatch { at: at.clone(), found, expected: "an object" }),
+        found => Err(Mismatch { at: at(), found, expected: "an object" }),
     }
 }
 
-fn push_object<'a>(text: &mut Vec<u8>, depth: usize, members: impl Iterator<Item = (&'a str, Vec<u8>)>) {
+fn push_object<'a>(
+    text: &mut Vec<u8>,
+    depth: usize,
+    members: impl Iterator<Item = (&'a str, impl AsRef<[u8]>)>,
+) {
     let mut empty = true;
     text.push(b'{');
     for (name, value) in members {
@@ -233,7 +237,7 @@ fn push_object<'a>(text: &mut Vec<u8>, depth: usize, members: impl Iterator<Item
         text.extend(std::iter::repeat_n(b'\t', depth + 1));
         text.extend_from_slice(&quoted(name));
         text.extend_from_slice(b": ");
-        text.extend_from_slice(&value);
+        text.extend_from_slice(value.as_ref());
     }
     if !empty {
         text.push(b'\n');
@@ -244,5 +248,6 @@ fn push_object<'a>(text: &mut Vec<u8>, depth: usize, members: impl Iterator<Item
 
 /// `value` as a JSON string.
 pub(super) fn quoted(value: &str) -> Vec<u8> {
-    serde_json::Value::from(value).to_string().into_bytes()
+    // Into memory, and of a string: neither can fail.
+    serde_json::to_vec(value).unwrap_or_default()
 }

@@ -189,21 +189,34 @@ impl PullSecret {
     /// # Errors
     /// When nothing of the Secret can be used.
     pub fn read(secret: &Secret) -> Result<Self, SecretError> {
-        let known = PULL_SECRETS.into_iter().find(|(kind, ..)| *kind == secret.kind);
-        let (kind, key, format) = known.ok_or_else(|| SecretError::Type { kind: secret.kind.clone() })?;
-        let missing = SecretError::MissingKey { kind, key };
-        let bytes = secret.data.get(key).filter(|bytes| !bytes.expose().is_empty()).ok_or(missing)?;
-        let document =
-            Document::parse(bytes.expose(), format).map_err(|error| SecretError::Document { key, error })?;
+        let value = |key: &str| secret.data.get(key).map(|bytes| bytes.expose().as_slice());
+        Self::from_data(&secret.name, &secret.kind, value)
+    }
 
-        let mut at = DocPath::root().key("data").key(key);
-        if format == Format::Auths {
-            at = at.key("auths");
-        }
+    /// Like [`Self::read`], where the data of a Secret lies somewhere else: `data` gives the value of a key.
+    ///
+    /// # Errors
+    /// When nothing of the Secret can be used.
+    pub fn from_data<'a>(
+        name: &SecretName,
+        kind: &str,
+        data: impl FnOnce(&str) -> Option<&'a [u8]>,
+    ) -> Result<Self, SecretError> {
+        let known = PULL_SECRETS.into_iter().find(|(known, ..)| *known == kind);
+        let (kind, key, format) = known.ok_or_else(|| SecretError::Type { kind: kind.to_owned() })?;
+        let missing = SecretError::MissingKey { kind, key };
+        let bytes = data(key).filter(|bytes| !bytes.is_empty()).ok_or(missing)?;
+        let document =
+            Document::parse(bytes, format).map_err(|error| SecretError::Document { key, error })?;
+
+        let map = || {
+            let value = DocPath::root().key("data").key(key);
+            if format == Format::Auths { value.key("auths") } else { value }
+        };
         let mut entries = Vec::new();
         let mut findings = Vec::new();
         for (key, entry) in document.entries() {
-            let at = || at.key(shown(key));
+            let at = || map().key(shown(key));
             match (Scope::parse(key), Credential::for_secret(entry)) {
                 (Ok(scope), Ok(credential)) => {
                     entries.push(ScopedCredential { key: key.to_owned(), scope, credential });
@@ -217,7 +230,7 @@ impl PullSecret {
             let rank = |entry: &ScopedCredential| entry.key != entry.scope.as_str();
             rank(a).cmp(&rank(b)).then_with(|| a.key.cmp(&b.key))
         });
-        Ok(Self { name: secret.name.clone(), entries, findings })
+        Ok(Self { name: name.clone(), entries, findings })
     }
 
     /// Where the Secret is.

@@ -21,17 +21,22 @@ pub struct CorruptInput {
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let at = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
-        let group = at(0) << 16 | at(1) << 8 | at(2);
-        for digit in 0..4 {
-            if digit > chunk.len() {
-                text.push('=');
-            } else {
-                let value = (group >> (18 - 6 * digit)) & 0x3f;
-                text.push(char::from(STANDARD[value as usize]));
-            }
+    let digit = |group: u32, place: u32| char::from(STANDARD[(group >> (18 - 6 * place) & 0x3f) as usize]);
+    let (groups, rest) = bytes.as_chunks::<3>();
+    for &[first, second, third] in groups {
+        let group = u32::from_be_bytes([0, first, second, third]);
+        text.extend([0, 1, 2, 3].map(|place| digit(group, place)));
+    }
+    match *rest {
+        [first] => {
+            let group = u32::from_be_bytes([0, first, 0, 0]);
+            text.extend([digit(group, 0), digit(group, 1), '=', '=']);
         }
+        [first, second] => {
+            let group = u32::from_be_bytes([0, first, second, 0]);
+            text.extend([digit(group, 0), digit(group, 1), digit(group, 2), '=']);
+        }
+        _ => {}
     }
     text
 }
@@ -41,7 +46,7 @@ pub fn encode(bytes: &[u8]) -> String {
 /// # Errors
 /// Go's text with Go's position.
 pub fn decode(text: &str) -> Result<Vec<u8>, CorruptInput> {
-    Decoder { alphabet: &digits(STANDARD), padded: true }.decode(text.as_bytes())
+    Decoder { alphabet: &STANDARD_DIGITS, padded: true }.decode(text.as_bytes())
 }
 
 /// `RawStdEncoding`: the standard alphabet, padding forbidden.
@@ -49,7 +54,7 @@ pub fn decode(text: &str) -> Result<Vec<u8>, CorruptInput> {
 /// # Errors
 /// Go's text with Go's position.
 pub fn decode_raw(text: &str) -> Result<Vec<u8>, CorruptInput> {
-    Decoder { alphabet: &digits(STANDARD), padded: false }.decode(text.as_bytes())
+    Decoder { alphabet: &STANDARD_DIGITS, padded: false }.decode(text.as_bytes())
 }
 
 /// `RawURLEncoding`: the alphabet of URLs and of JSON Web Tokens, padding forbidden.
@@ -57,17 +62,22 @@ pub fn decode_raw(text: &str) -> Result<Vec<u8>, CorruptInput> {
 /// # Errors
 /// Go's text with Go's position.
 pub fn decode_raw_url(text: &str) -> Result<Vec<u8>, CorruptInput> {
-    Decoder { alphabet: &digits(URL_SAFE), padded: false }.decode(text.as_bytes())
+    Decoder { alphabet: &URL_SAFE_DIGITS, padded: false }.decode(text.as_bytes())
 }
 
 /// Marks a byte that is no digit of the alphabet.
 const NO_DIGIT: u8 = 0xff;
 
+const STANDARD_DIGITS: [u8; 256] = digits(STANDARD);
+const URL_SAFE_DIGITS: [u8; 256] = digits(URL_SAFE);
+
 /// The value of each byte as a digit.
-fn digits(alphabet: &[u8; 64]) -> [u8; 256] {
+const fn digits(alphabet: &[u8; 64]) -> [u8; 256] {
     let mut values = [NO_DIGIT; 256];
-    for (value, &letter) in (0u8..).zip(alphabet) {
-        values[usize::from(letter)] = value;
+    let mut value = 0;
+    while value < 64 {
+        values[alphabet[value as usize] as usize] = value;
+        value += 1;
     }
     values
 }
@@ -82,9 +92,21 @@ impl Decoder<'_> {
         let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
         let mut at = 0;
         while at < text.len() {
-            at = self.quantum(text, at, &mut bytes)?;
+            if let Some(group) = self.whole(&text[at..]) {
+                bytes.extend_from_slice(&group.to_be_bytes()[1..]);
+                at += 4;
+            } else {
+                at = self.quantum(text, at, &mut bytes)?;
+            }
         }
         Ok(bytes)
+    }
+
+    /// The value of the four digits that `text` begins with: the ordinary case.
+    fn whole(&self, text: &[u8]) -> Option<u32> {
+        let digits = text.first_chunk::<4>()?.map(|byte| self.alphabet[usize::from(byte)]);
+        let valid = digits.iter().all(|&digit| digit != NO_DIGIT);
+        valid.then(|| digits.iter().fold(0, |group, &digit| group << 6 | u32::from(digit)))
     }
 
     /// Decodes up to four digits from `at` on, and says where the next four begin.

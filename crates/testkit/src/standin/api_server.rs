@@ -1,11 +1,13 @@
 //! A small Kubernetes API server in this process: Secrets and ServiceAccounts of namespaces, tokens, and who may read what.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use pullwright_engine::go::base64;
 use serde_json::{Map, Value, json};
 
 use super::http::{Request, Response};
+use super::protobuf;
 use super::server::{Access, Fault, Server, Service, lock};
 use crate::Error;
 use crate::certificates::Identity;
@@ -38,6 +40,7 @@ struct State {
     rules: Mutex<Vec<OwnedRule>>,
     /// By resource and namespace, in the order in which they were put.
     objects: Mutex<Vec<(String, String, Value)>>,
+    protobuf: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -90,6 +93,11 @@ impl ApiServer {
     /// Takes all faults back.
     pub fn mend(&self) {
         self.server.mend();
+    }
+
+    /// From now on it answers lists of Secrets in protobuf to whoever accepts that, as the real one does.
+    pub fn speak_protobuf(&self) {
+        self.state.protobuf.store(true, Ordering::Relaxed);
     }
 
     /// Takes whoever shows `token` for `user`.
@@ -212,6 +220,11 @@ impl State {
         if next < selected.len() {
             metadata["continue"] = next.to_string().into();
             metadata["remainingItemCount"] = (selected.len() - next).into();
+        }
+        let accepts = request.header("accept").is_some_and(|kinds| kinds.contains(protobuf::MEDIA_TYPE));
+        if accepts && resource == "secrets" && self.protobuf.load(Ordering::Relaxed) {
+            let list = protobuf::secret_list(&metadata, &page);
+            return Response::new(200, list).with("Content-Type", protobuf::MEDIA_TYPE);
         }
         let kind = if resource == "secrets" { "SecretList" } else { "ServiceAccountList" };
         Response::json(200, &json!({"kind": kind, "apiVersion": "v1", "metadata": metadata, "items": page}))

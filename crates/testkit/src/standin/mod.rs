@@ -6,6 +6,7 @@
 mod api_server;
 mod http;
 mod image;
+mod protobuf;
 mod registry;
 mod server;
 mod stream;

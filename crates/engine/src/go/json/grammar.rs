@@ -1,5 +1,6 @@
 //! The grammar of JSON as Go checks it before it decodes anything.
 
+use super::plain::plain_length;
 use super::{SyntaxError, is_space};
 
 const MAX_DEPTH: usize = 10_000;
@@ -80,6 +81,7 @@ impl Checker<'_> {
     fn string(&mut self) -> Result<(), SyntaxError> {
         self.expect(|byte| byte == b'"')?;
         loop {
+            self.at += plain_length(&self.text[self.at..]);
             match self.peek()? {
                 b'"' => {
                     self.at += 1;
@@ -93,7 +95,7 @@ impl Checker<'_> {
                         self.inside(|byte| byte.is_ascii_hexdigit())?;
                     }
                 }
-                _ => self.expect(|byte| byte >= b' ')?,
+                _ => return Err(self.wrong()),
             }
         }
     }

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 mod grammar;
+mod plain;
 #[cfg(test)]
 mod tests;
 
@@ -148,6 +149,9 @@ impl<'a> Iterator for Members<'a> {
 /// equal under Unicode's simple case folding: besides ASCII, `ſ` is an `s` and the Kelvin sign a `k`.
 #[must_use]
 pub fn names_field(name: &str, field: &str) -> bool {
+    if name.is_ascii() {
+        return name.eq_ignore_ascii_case(field);
+    }
     let folded = |letter: char| match letter {
         '\u{17f}' => 's',
         '\u{212a}' => 'k',
@@ -190,11 +194,12 @@ fn value_length(checked: &[u8]) -> usize {
 
 fn string_length(checked: &[u8]) -> usize {
     let mut at = 1;
-    while let Some(&byte) = checked.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
+    while let Some(rest) = checked.get(at..) {
+        at += plain::plain_length(rest);
+        match checked.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            _ => break,
         }
     }
     checked.len()

@@ -1,0 +1,91 @@
+//! The kubelet plugin `crio-credential-provider`: a request on standard input, an auth file for the runtime, an
+//! answer on standard output.
+//!
+//! ```text
+//! stdin ─► Request ─► namespace ─► sources (registries.conf) ─► Secrets ─► selection ─► auth file ─► stdout
+//!          engine      token        engine, nodefiles            source     engine       handover     engine
+//! ```
+//!
+//! Every step that decides is the engine's. This crate reads the files, asks the API server once, and hands over
+//! what the engine made of it. It exits 0 whenever there is nothing to provide: the kubelet then pulls without it.
+
+mod answer;
+mod check;
+mod cluster;
+mod error;
+mod http;
+mod journal;
+mod options;
+mod outcome;
+mod report;
+mod run;
+pub mod secrets;
+mod usage;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use rustix::process::DumpableBehavior;
+
+pub use answer::{AnswerError, Deliver};
+pub use cluster::{Cluster, ClusterError};
+pub use error::Error;
+pub use options::{Command, Options, OptionsError, SecretsFrom};
+pub use outcome::Outcome;
+pub use report::{Level, Report};
+pub use run::{Env, run};
+
+/// The whole program: parses, runs, maps what happened to an exit code.
+///
+/// 0: answered (with or without credentials). 1: a fault; the kubelet pulls without this plugin. 2: wrong usage.
+#[must_use]
+pub fn main(
+    arguments: impl IntoIterator<Item = OsString>,
+    var: impl Fn(&str) -> Option<OsString>,
+) -> ExitCode {
+    let command = match options::parse(arguments, &var) {
+        Ok(command) => command,
+        Err(error) => {
+            eprintln!("crio-credential-provider: {error}\nTry --help.");
+            return ExitCode::from(2);
+        }
+    };
+    let result = match command {
+        Command::Help => say(usage::HELP),
+        Command::Version => say(&usage::version()),
+        Command::VersionJson => say(&usage::version_json()),
+        Command::Sweep(options) => run::sweep(&options),
+        Command::Check { options, request, namespace } => check::run(&options, &request, namespace, &var),
+        Command::Provide(options) => provide(&options, &var),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("crio-credential-provider: {error}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn provide(options: &Options, var: &impl Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+    // No core file, whatever core_pattern says: it would hold the token and every credential. Where the system refuses,
+    // the pull matters more.
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let report = Report::new(journal::Journal::connect(&options.journal_socket));
+    let env = Env { options, var, report: &report };
+    let result = run(&env, io::stdin().lock(), io::stdout().lock());
+    match &result {
+        Ok(outcome) => report.close(outcome),
+        Err(error) => report.failed(error),
+    }
+    result.map(drop)
+}
+
+fn say(text: &str) -> Result<(), Error> {
+    match io::stdout().write_all(text.as_bytes()) {
+        // Whoever stopped reading has what they wanted.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(Error::Answer),
+    }
+}

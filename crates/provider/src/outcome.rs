@@ -1,0 +1,66 @@
+//! What comes of a request, in the words of the log.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The Pod has no token that would say its namespace.
+    NoToken,
+    /// The image is pulled from where its name says.
+    NoMirrors,
+    /// No Secret of the namespace fits a source.
+    NoCredential {
+        /// How many Secrets there are.
+        secrets: usize,
+    },
+    /// An auth file waits for the runtime.
+    Wrote {
+        /// The file.
+        path: PathBuf,
+        /// How many sources have a credential of the namespace in it.
+        entries: usize,
+    },
+    /// The answer holds the credentials.
+    Answered {
+        /// How many.
+        credentials: usize,
+    },
+}
+
+impl Outcome {
+    /// A stable name for filters.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::NoToken => "no-token",
+            Self::NoMirrors => "no-mirrors",
+            Self::NoCredential { .. } => "no-credential",
+            Self::Wrote { .. } => "wrote-file",
+            Self::Answered { .. } => "answered",
+        }
+    }
+
+    /// Whether somebody was given a credential.
+    #[must_use]
+    pub fn provides(&self) -> bool {
+        matches!(self, Self::Wrote { .. } | Self::Answered { .. })
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoToken => f.write_str("No service account token in the request, nothing to provide"),
+            Self::NoMirrors => f.write_str("No mirrors found, will not write any auth file"),
+            Self::NoCredential { secrets } => {
+                write!(f, "None of {secrets} secret(s) of the namespace fits, will not write any auth file")
+            }
+            Self::Wrote { path, entries } => {
+                write!(f, "Wrote auth file to {} with {entries} number of entries", path.display())
+            }
+            Self::Answered { credentials } => write!(f, "Answered with {credentials} credential(s)"),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! One request, from standard input to standard output.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use pullwright_engine::credentials::{AuthFile, Choice, DocumentError, select};
+use pullwright_engine::kubelet::{Claims, Namespace, Request, Response};
+use pullwright_engine::plan::{AnyPull, any_pull};
+use pullwright_engine::reference::{Dialect, Reference};
+use pullwright_engine::registries::{LoaderEnv, PullSource, RegistriesConf};
+use pullwright_handover::{AuthFileName, Handover, SweeperCommand};
+use pullwright_nodefiles::{LoadError, NodeRoot};
+
+use crate::answer::{self, Deliver};
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::options::{Options, SecretsFrom};
+use crate::outcome::Outcome;
+use crate::report::Report;
+use crate::secrets::{self, Api, Asker, Found, SecretsError};
+
+/// The most that is read of a request: a token and annotations of at most 256 KiB in all, and room to spare.
+pub(crate) const REQUEST_MAX: u64 = 4 << 20;
+
+/// What a run depends on besides the request.
+pub struct Env<'a> {
+    /// How it works.
+    pub options: &'a Options,
+    /// The process's environment.
+    pub var: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Where it is told about.
+    pub report: &'a Report,
+}
+
+/// Serves one request of the kubelet.
+///
+/// # Errors
+/// A fault. There being nothing to provide is none.
+pub fn run(env: &Env<'_>, mut stdin: impl Read, mut stdout: impl Write) -> Result<Outcome, Error> {
+    env.report.step("Running credential provider");
+    env.report.step("Reading from stdin");
+    let request = read_request(&mut stdin)?;
+    env.report.about_image(request.image());
+    env.report.step(format_args!("Parsed credential provider request for image {:?}", request.image()));
+    let (outcome, response) = provide(env, &request)?;
+    stdout.write_all(response.render().as_bytes()).and_then(|()| stdout.flush()).map_err(Error::Answer)?;
+    Ok(outcome)
+}
+
+fn read_request(stdin: &mut impl Read) -> Result<Request, Error> {
+    let mut text = Vec::new();
+    stdin.take(REQUEST_MAX + 1).read_to_end(&mut text).map_err(Error::Input)?;
+    if text.len() as u64 > REQUEST_MAX {
+        return Err(Error::InputTooLarge);
+    }
+    Ok(Request::parse(&text)?)
+}
+
+fn provide(env: &Env<'_>, request: &Request) -> Result<(Outcome, Response), Error> {
+    let (options, report) = (env.options, env.report);
+    let nothing = |outcome| Ok((outcome, Response::empty(request.api_version())));
+    report.step("Parsing namespace from request");
+    let claims = read_claims(request)?;
+    let Some(namespace) = namespace_of(claims.as_ref(), options) else { return nothing(Outcome::NoToken) };
+    report.about_namespace(namespace.as_str());
+
+    let node = NodeRoot::this_machine();
+    let Some(sources) = sources(env, &node, request.image())? else { return nothing(Outcome::NoMirrors) };
+    report.step(format_args!("Getting secrets from namespace: {namespace}"));
+    let found = find_secrets(options, &node, request, claims.as_ref(), namespace)?;
+    // Never given back: the process ends with the answer, and to free a thousand Secrets takes as long as to choose among
+    // them.
+    let (sources, found) = (ManuallyDrop::new(sources), ManuallyDrop::new(found));
+    report.step(format_args!("Got {} secret(s)", found.secrets.len()));
+    for why in &found.unusable {
+        report.passed_over(why);
+    }
+    let global = global_auth_file(env, &node);
+    let names = sources.iter().map(|source| source.reference.name());
+    let selection = ManuallyDrop::new(select(&found.secrets, global.as_ref(), names));
+    let entries = selection.choices().filter(|choice| matches!(choice, Choice::Namespace { .. })).count();
+    if entries == 0 {
+        return nothing(Outcome::NoCredential { secrets: found.secrets.len() });
+    }
+    if let Deliver::Answer { every_host } = options.deliver {
+        let answered = answer::with_credentials(
+            request.api_version(),
+            request.image(),
+            &sources,
+            &selection,
+            every_host,
+        )?;
+        let credentials = answered.auth.len();
+        return Ok((Outcome::Answered { credentials }, answered));
+    }
+    let Some(content) = selection.auth_file() else {
+        return nothing(Outcome::NoCredential { secrets: found.secrets.len() });
+    };
+    for helper in &content.helpers_left_out {
+        report.passed_over(format_args!(
+            "credential helper {} of {} is left out: the namespace has a credential for that host",
+            helper.name, helper.host
+        ));
+    }
+    let path = put(env, namespace, request.image(), content.bytes.expose())?;
+    report.step(format_args!("Auth file path: {}", path.display()));
+    let response = answer::after_file(request.api_version(), request.image(), options.pull_record);
+    Ok((Outcome::Wrote { path, entries }, response))
+}
+
+/// The token's claims; none without a token.
+pub(crate) fn read_claims(request: &Request) -> Result<Option<Claims>, Error> {
+    let Some(token) = request.service_account_token() else { return Ok(None) };
+    Ok(Some(Claims::read(token)?))
+}
+
+/// Only where the token is shown to somebody: for manifests on the node it says the namespace, and that does not end.
+fn check_time(claims: &Claims) -> Result<(), Error> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now = i64::try_from(now).unwrap_or(i64::MAX);
+    match claims.expires {
+        Some(expires) if claims.is_expired(now) => Err(Error::Expired { ago: now.saturating_sub(expires) }),
+        _ => Ok(()),
+    }
+}
+
+fn namespace_of<'a>(claims: Option<&'a Claims>, options: &'a Options) -> Option<&'a Namespace> {
+    claims.map(|claims| &claims.namespace).or(options.namespace_without_token.as_ref())
+}
+
+/// The node's registries configuration, found as the options and the environment say.
+pub(crate) fn registries(
+    env_var: &dyn Fn(&str) -> Option<OsString>,
+    options: &Options,
+    node: &NodeRoot,
+) -> Result<RegistriesConf, LoadError> {
+    let mut loader = LoaderEnv::from_vars(env_var, rustix::process::getuid().as_raw());
+    loader.conf.clone_from(&options.registries_conf);
+    loader.conf_dir.clone_from(&options.registries_conf_dir);
+    node.registries(&loader)
+}
+
+/// What a pull of the image may ask; none if it asks only where the name says, for which the kubelet has
+/// `imagePullSecrets`.
+fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Option<Vec<PullSource>>, Error> {
+    let conf = registries(env.var, env.options, node)?;
+    let shown: Vec<_> = conf.files().iter().map(|path| path.display().to_string()).collect();
+    env.report.step(format_args!("Matching mirrors for registry config: {}", shown.join(", ")));
+    let repository = Reference::parse(Dialect::Kubelet, image)
+        .map_err(|source| Error::Image { image: image.to_owned(), source })?;
+    let AnyPull { mut sources, elsewhere } = any_pull(&conf, &repository);
+    if !elsewhere {
+        return Ok(None);
+    }
+    // CRI-O never asks what is blocked, so nobody there needs a credential. A runtime that takes answers has a
+    // configuration of its own: it may well ask there, with the credential that was answered.
+    if env.options.deliver == Deliver::File {
+        sources.retain(|source| source.blocked_by.is_none());
+    }
+    let names: Vec<_> = sources.iter().map(|source| source.reference.name()).collect();
+    env.report.step(format_args!("Got mirror(s) for {image:?}: {:?}", names.join(", ")));
+    Ok(Some(sources))
+}
+
+/// The pull secrets for a request.
+pub(crate) fn find_secrets(
+    options: &Options,
+    node: &NodeRoot,
+    request: &Request,
+    claims: Option<&Claims>,
+    namespace: &Namespace,
+) -> Result<Found, Error> {
+    if let SecretsFrom::Folder(folder) = &options.secrets {
+        return Ok(secrets::from_folder(node, folder, namespace)?);
+    }
+    let (Some(claims), Some(token)) = (claims, request.service_account_token()) else {
+        return Ok(Found::default());
+    };
+    check_time(claims)?;
+    let cluster = Cluster::find(node, options)?;
+    let api = Api::new(&cluster, token, options.api_timeout, options.proxy_from_environment)
+        .map_err(SecretsError::Api)?;
+    let found = match &options.secrets {
+        SecretsFrom::Named { annotation } => secrets::named(&api, Asker { request, claims }, annotation),
+        _ => secrets::list(&api, namespace),
+    };
+    Ok(found?)
+}
+
+/// The node's own auth file. One that cannot be read is passed over: the namespace's credentials still serve.
+pub(crate) fn global_auth_file(env: &Env<'_>, node: &NodeRoot) -> Option<AuthFile> {
+    let path = &env.options.global_auth_file;
+    let text = match node.read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            env.report.passed_over(format_args!("global auth file {}: {error}", path.display()));
+            return None;
+        }
+    };
+    match AuthFile::parse(&text) {
+        Ok(file) => Some(file),
+        Err(error) => {
+            let error: DocumentError = error;
+            env.report.passed_over(format_args!("global auth file {}: {error}", path.display()));
+            None
+        }
+    }
+}
+
+fn put(env: &Env<'_>, namespace: &Namespace, image: &str, content: &[u8]) -> Result<PathBuf, Error> {
+    let options = env.options;
+    let name = AuthFileName::new(namespace, image)?;
+    let handover = Handover::open(&options.auth_dir, &options.lock_dir, options.bounds)?;
+    let sweeper = SweeperCommand::new(options.sweep_arguments());
+    let put = handover.put(&name, content, Instant::now() + Handover::PUT_TIME, &sweeper)?;
+    if let Err(error) = &put.sweeper {
+        env.report.passed_over(format_args!("no sweeper for unclaimed files: {error}"));
+    }
+    if let Err(error) = &put.swept {
+        env.report.passed_over(error);
+    }
+    Ok(put.path)
+}
+
+/// Be the sweeper of the auth folder until nothing unclaimed is left.
+pub(crate) fn sweep(options: &Options) -> Result<(), Error> {
+    let handover = Handover::open(&options.auth_dir, &options.lock_dir, options.bounds)?;
+    Ok(handover.run_sweeper(|_| {})?)
+}

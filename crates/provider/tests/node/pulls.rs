@@ -1,0 +1,101 @@
+//! Pulls as they should go, and as they should fail.
+
+use std::fs;
+
+use pullwright_testkit::{
+    node::MIRROR_LOGIN,
+    registry::Login,
+    scenario::{Change, PATIENCE, Pod, Scenario, SecretKind::DockerConfigJson, entry},
+};
+use serde_json::json;
+
+use crate::{GLOBAL_LOGIN, Outcome, served};
+
+/// Where kubelets keep the node's own credentials.
+const GLOBAL_FILE: &str = "/var/lib/kubelet/config.json";
+
+pub(crate) fn happy(scenario: &mut Scenario<'_>) -> Outcome {
+    scenario.node().push("mirror", "library/first:1")?;
+    scenario.give_login("mirror", MIRROR_LOGIN)?;
+    let pod = Pod::new("test-pod", &["docker.io/library/first:1"]);
+    scenario.run_pods(&[pod])?;
+    let took = scenario.wait_ready(&[pod], PATIENCE)?;
+    scenario.figure(format!("Ready {:.1} s after apply", took.as_secs_f64()));
+
+    assert!(served(scenario, "mirror", "library/first")?);
+    assert_eq!(scenario.failed_pulls()?, []);
+    let record = scenario.pull_record("docker.io/library/first")?.unwrap_or_default();
+    let account = &record["kubernetesServiceAccounts"][0];
+    assert_eq!((&account["namespace"], &account["name"]), (&json!("happy"), &json!("default")), "{record}");
+
+    let life: Vec<_> = scenario
+        .auth_events()?
+        .into_iter()
+        .filter(|event| event.file.trim_start_matches("in-use/").starts_with("happy-"))
+        .map(|event| (event.file.starts_with("in-use/"), event.change))
+        .collect();
+    let whole_then_taken_then_gone = [
+        (false, Change::MovedHere),
+        (false, Change::MovedAway),
+        (true, Change::MovedHere),
+        (true, Change::Removed),
+    ];
+    assert_eq!(life, whole_then_taken_then_gone);
+    Ok(())
+}
+
+pub(crate) fn wrong_secret(scenario: &mut Scenario<'_>) -> Outcome {
+    scenario.node().push("mirror", "library/refused:1")?;
+    scenario.give_login("mirror", Login { password: "wrong", ..MIRROR_LOGIN })?;
+    scenario.run_pods(&[Pod::new("test-pod", &["docker.io/library/refused:1"])])?;
+    let reason = scenario.wait_failed_pull("test-pod")?;
+    assert!(reason.contains("authentication required"), "{reason}");
+    Ok(())
+}
+
+pub(crate) fn no_role(scenario: &mut Scenario<'_>) -> Outcome {
+    scenario.node().push("mirror", "library/forbidden:1")?;
+    let auths = json!({scenario.address("mirror")?: entry(MIRROR_LOGIN)});
+    scenario.add_secret("login", DockerConfigJson, &auths)?;
+    scenario.run_pods(&[Pod::new("test-pod", &["docker.io/library/forbidden:1"])])?;
+    scenario.wait_failed_pull("test-pod")?;
+    let log = scenario.node().log("kubelet").text();
+    let said =
+        log.lines().find(|line| line.contains("\"system:serviceaccount:no-role:default\" cannot list"));
+    let said = said.ok_or("the kubelet logged nothing of it")?;
+    assert!(said.ends_with("(403): give the Pod's service account a Role that allows it"), "{said}");
+    assert_eq!(scenario.credentials_lying_about()?, Vec::<String>::new());
+    Ok(())
+}
+
+/// The first mirror, for which the namespace has a login, lacks the image; the second's login is the node's.
+pub(crate) fn global_file_merged(scenario: &mut Scenario<'_>) -> Outcome {
+    write_global_file(scenario)?;
+    scenario.node().push("fallback", "library/merged:1")?;
+    scenario.give_login("mirror", MIRROR_LOGIN)?;
+    let pod = Pod::new("test-pod", &["both.test/library/merged:1"]);
+    scenario.run_pods(&[pod])?;
+    scenario.wait_ready(&[pod], PATIENCE)?;
+    assert!(served(scenario, "fallback", "library/merged")?);
+    let asked = scenario.registry_log("mirror")?;
+    assert!(asked.iter().any(|line| line.contains("authorized request") && line.contains("library/merged")));
+    Ok(())
+}
+
+/// CRI-O uses a file that it is handed *instead of* the node's: one without a login would take that away.
+pub(crate) fn global_file_alone(scenario: &mut Scenario<'_>) -> Outcome {
+    write_global_file(scenario)?;
+    scenario.node().push("fallback", "library/alone:1")?;
+    scenario.allow_secrets("default")?;
+    let pod = Pod::new("test-pod", &["both.test/library/alone:1"]);
+    scenario.run_pods(&[pod])?;
+    scenario.wait_ready(&[pod], PATIENCE)?;
+    assert!(served(scenario, "fallback", "library/alone")?);
+    assert_eq!(scenario.auth_events()?, []);
+    Ok(())
+}
+
+fn write_global_file(scenario: &Scenario<'_>) -> Outcome {
+    let content = json!({"auths": {scenario.address("fallback")?: entry(GLOBAL_LOGIN)}});
+    Ok(fs::write(scenario.node().file(GLOBAL_FILE), content.to_string())?)
+}
