@@ -1,24 +1,54 @@
-//! `cargo xtask bench`: us and the peer side by side in one run, as ratios.
+//! `cargo xtask bench`: us and the peer side by side in one run, as ratios; and the tier of tests that holds the plugin's
+//! cost.
 
-use crate::cargo::{cargo, succeed};
+use std::path::PathBuf;
+
+use crate::cargo::{cargo, succeed, target, test};
 use crate::oracle;
+use crate::programs::{self, Tier};
+use crate::tier::Outcome;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     match arguments.split_first() {
-        Some((&"engine", rest)) => {
-            let program = oracle::build()?;
-            let mut command = cargo(&[
-                "run",
-                "--profile",
-                "dist",
-                "--quiet",
-                "--package",
-                "pullwright-oracle",
-                "--",
-                "bench",
-            ]);
-            succeed(command.arg("--oracle").arg(program).args(rest)).map(|()| true)
-        }
-        _ => Err("usage: cargo xtask bench engine [--json]".to_owned()),
+        Some((&"engine", rest)) => engine(rest),
+        Some((&"plugin", rest)) => plugin(rest),
+        _ => Err("usage: cargo xtask bench engine [--json] | plugin [--rounds N] [--json]".to_owned()),
     }
+}
+
+fn engine(arguments: &[&str]) -> Result<bool, String> {
+    let program = oracle::build()?;
+    let mut command =
+        cargo(&["run", "--profile", "dist", "--quiet", "--package", "pullwright-oracle", "--", "bench"]);
+    succeed(command.arg("--oracle").arg(program).args(arguments)).map(|()| true)
+}
+
+fn plugin(arguments: &[&str]) -> Result<bool, String> {
+    let programs = programs::ensure(Tier::ControlPlane)
+        .map_err(|missing| format!("cannot run kube-apiserver here: {missing}"))?;
+    let plugin = shipped("pullwright-provider", "crio-credential-provider")?;
+    let bench = shipped("pullwright-bench", "pullwright-bench")?;
+    let mut command = std::process::Command::new(bench);
+    programs.pass_to(&mut command);
+    succeed(command.arg(plugin).args(arguments)).map(|()| true)
+}
+
+/// The instructions, the memory and the size of the plugin as it is shipped, against their bounds.
+pub(crate) fn cost() -> Outcome {
+    if let Err(missing) = programs::ensure(Tier::Tracer) {
+        return Outcome::NotRun { why: missing.to_string() };
+    }
+    let plugin = match shipped("pullwright-provider", "crio-credential-provider") {
+        Ok(plugin) => plugin,
+        Err(why) => return Outcome::Failed { why },
+    };
+    let arguments = ["test", "-p", "pullwright-bench", "--features", "cost", "--test", "cost", "--"];
+    test(cargo(&arguments).arg("--show-output").env("PULLWRIGHT_PLUGIN", plugin))
+}
+
+/// Builds a package's programs as they are shipped, by itself: together with another it would get features that only the
+/// other needs.
+fn shipped(package: &str, program: &str) -> Result<PathBuf, String> {
+    succeed(&mut cargo(&["build", "--profile", "dist", "--package", package, "--bins"]))?;
+    Ok(target().join("dist").join(program))
 }

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use crate::cargo::{cache, has, succeed, workspace};
+use crate::cargo::{cache, has, succeed, target as cargo_target, workspace};
 use crate::tier::Outcome;
 
 /// What is fuzzed: one target per parser, named as in `fuzz/fuzz_targets`.
@@ -60,13 +60,13 @@ fn build() -> Result<(), String> {
 const HOST: &str = env!("XTASK_HOST");
 
 fn target_dir() -> std::path::PathBuf {
-    workspace().join("target").join("fuzz")
+    cargo_target().join("fuzz")
 }
 
 fn fuzz(targets: &[&str], seconds: u64) -> Result<(), String> {
     for target in targets {
         let corpus = cache().join("corpus").join(target);
-        let artifacts = workspace().join("target").join("fuzz-artifacts").join(target);
+        let artifacts = cargo_target().join("fuzz-artifacts").join(target);
         for folder in [&corpus, &artifacts] {
             std::fs::create_dir_all(folder)
                 .map_err(|error| format!("making {}: {error}", folder.display()))?;

@@ -22,6 +22,9 @@ cargo xtask COMMAND
   fuzz [--seconds N] [TARGET…]
                             fuzz the parsers, each for N seconds (default 60)
   bench engine [--json]     the engine beside the Go libraries, as ratios
+  bench plugin [--rounds N] [--json]
+                            the plugin beside the Go plugin and a bare exchange of the same requests, on a real
+                            kube-apiserver
   node up [--runtime containerd|crio] | down | status | kubectl … | logs NAME
                             a real Kubernetes node on this machine, for developing
   programs [control-plane]  build and install what the real components need, and say where it is

@@ -30,9 +30,24 @@ pub(crate) fn tier(tier: Tier, arguments: &[&str]) -> Outcome {
 /// The testkit's own tests on a control plane.
 pub(crate) const CONTROL_PLANE: &[&str] =
     &["-p", "pullwright-testkit", "--features", "real", "--test", "control_plane", "--", "--show-output"];
-/// Its scenarios on a node with containerd.
+/// Programs that are killed at each of their system calls.
+pub(crate) const KILLED: &[&str] =
+    &["-p", "pullwright-handover", "-p", "pullwright-provider", "--test", "it", "--", "killed"];
+/// The registry client beside skopeo, on a real registry.
+pub(crate) const CLIENT: &[&str] =
+    &["-p", "pullwright-registry", "--features", "real", "--test", "real", "--", "--show-output"];
+/// The plugin with a control plane and a registry.
+pub(crate) const PLUGIN: &[&str] =
+    &["-p", "pullwright-provider", "--features", "real", "--test", "control_plane", "--", "--show-output"];
+/// The testkit's scenarios on a node with containerd.
 pub(crate) const CONTAINERD: &[&str] =
     &["-p", "pullwright-testkit", "--features", "real", "--test", "node", "--", "--runtime", "containerd"];
 /// The same, and more, on a node with CRI-O.
 pub(crate) const CRIO: &[&str] =
     &["-p", "pullwright-testkit", "--features", "real", "--test", "node", "--", "--runtime", "crio"];
+/// The plugin's scenarios on a node with containerd, to whose kubelet it answers.
+pub(crate) const PLUGIN_CONTAINERD: &[&str] =
+    &["-p", "pullwright-provider", "--features", "real", "--test", "node", "--", "--runtime", "containerd"];
+/// Its scenarios on a node with CRI-O, to which it hands over files.
+pub(crate) const PLUGIN_CRIO: &[&str] =
+    &["-p", "pullwright-provider", "--features", "real", "--test", "node", "--", "--runtime", "crio"];

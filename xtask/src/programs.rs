@@ -17,8 +17,12 @@ use crate::cargo::{cache, workspace};
 /// How much of a cluster is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tier {
+    /// A tracer that can kill a program at each of its system calls, and a counter of its instructions.
+    Tracer,
     /// etcd and kube-apiserver; needs Go.
     ControlPlane,
+    /// The same and registries to pull from; needs Debian's packages for them.
+    Registry,
     /// A whole node with containerd; needs root and Debian's packages besides.
     Node,
     /// A whole node with CRI-O, which no package brings to every machine.
@@ -95,16 +99,18 @@ const MODULES: [Module; 3] = [
     },
 ];
 
-/// Programs that Debian has, with the packages they come in.
-const PACKAGES: [(&str, &str); 8] = [
-    ("runc", "runc"),
-    ("conmon", "conmon"),
-    ("docker-registry", "docker-registry"),
-    ("skopeo", "skopeo"),
-    ("htpasswd", "apache2-utils"),
-    ("iptables", "iptables"),
-    ("ip", "iproute2"),
-    ("/usr/lib/cni/bridge", "containernetworking-plugins"),
+/// Programs that Debian has, with the packages they come in and the first tier that needs them.
+const PACKAGES: [(&str, &str, Tier); 10] = [
+    ("strace", "strace", Tier::Tracer),
+    ("valgrind", "valgrind", Tier::Tracer),
+    ("docker-registry", "docker-registry", Tier::Registry),
+    ("skopeo", "skopeo", Tier::Registry),
+    ("htpasswd", "apache2-utils", Tier::Registry),
+    ("runc", "runc", Tier::Node),
+    ("conmon", "conmon", Tier::Node),
+    ("iptables", "iptables", Tier::Node),
+    ("ip", "iproute2", Tier::Node),
+    ("/usr/lib/cni/bridge", "containernetworking-plugins", Tier::Node),
 ];
 
 /// What a machine brings along where CRI-O is at home.
@@ -129,8 +135,8 @@ pub(crate) fn ensure(tier: Tier) -> Result<Programs, Missing> {
     }
     if tier >= Tier::Node {
         require_root()?;
-        install_packages()?;
     }
+    install_packages(tier)?;
     let mut folders = Vec::new();
     for module in &MODULES {
         let wanted: Vec<_> = module.programs.iter().filter(|(_, _, from)| tier >= *from).collect();
@@ -166,9 +172,9 @@ fn require_root() -> Result<(), Missing> {
     }
 }
 
-fn install_packages() -> Result<(), Missing> {
-    let absent: Vec<_> =
-        PACKAGES.iter().filter(|(program, _)| find(program).is_none()).map(|(_, package)| *package).collect();
+fn install_packages(tier: Tier) -> Result<(), Missing> {
+    let wanted = PACKAGES.iter().filter(|(program, _, from)| tier >= *from && find(program).is_none());
+    let absent: Vec<_> = wanted.map(|(_, package, _)| *package).collect();
     if absent.is_empty() {
         return Ok(());
     }

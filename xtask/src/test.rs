@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use crate::cargo::{cargo, check, test};
 use crate::programs::Tier;
 use crate::tier::Report;
-use crate::{fuzz, node, oracle};
+use crate::{bench, demo, fuzz, node, oracle};
 
 /// How many cases the comparison with the Go libraries runs in each run of the tests.
 const ORACLE_CASES: u64 = 200_000;
@@ -40,13 +40,23 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
         )
     });
     report.run("unit and property", || test(&mut cargo(&["test", "--workspace", "--lib", "--bins"])));
-    report.run("edges and command line", || test(&mut cargo(&["test", "--workspace", "--test", "it"])));
+    report.run("examples in documentation", || test(&mut cargo(&["test", "--workspace", "--doc"])));
+    report.run("edges and command line", || {
+        test(&mut cargo(&["test", "--workspace", "--test", "it", "--", "--skip", "killed"]))
+    });
+    report.run("demo", demo::tier);
     report.run("fuzz", || fuzz::tier(FUZZ_SECONDS));
     if !fast {
+        report.run("killed at each system call", || node::tier(Tier::Tracer, node::KILLED));
+        report.run("the plugin's cost", bench::cost);
         report.run("oracle", || oracle::tier(ORACLE_CASES));
         report.run("control plane", || node::tier(Tier::ControlPlane, node::CONTROL_PLANE));
+        report.run("registry client", || node::tier(Tier::Registry, node::CLIENT));
+        report.run("plugin, registry, skopeo", || node::tier(Tier::Registry, node::PLUGIN));
         report.run("node with containerd", || node::tier(Tier::Node, node::CONTAINERD));
+        report.run("plugin on a node with containerd", || node::tier(Tier::Node, node::PLUGIN_CONTAINERD));
         report.run_if_present("node with CRI-O", || node::tier(Tier::Crio, node::CRIO));
+        report.run_if_present("plugin on a node with CRI-O", || node::tier(Tier::Crio, node::PLUGIN_CRIO));
     }
     Ok(report.close(ci && !fast))
 }

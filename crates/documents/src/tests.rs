@@ -137,6 +137,8 @@ fn yaml_words_are_what_kubernetes_takes_them_for() {
         null, null, true, "yes", false, 12, -31, 15, 1.5, 1000.0, "1.2.3", "12:30", "0s", 0.5, "<<", "5"
     ]);
     assert_eq!(value, expected);
+    let largest = documents("[-9223372036854775808, 18446744073709551615]").ok().unwrap()[0].value();
+    assert_eq!(largest, json!([i64::MIN, u64::MAX]));
 }
 
 #[test]

@@ -168,8 +168,15 @@ fn number(text: &str) -> Option<serde_json::Number> {
         let digits = bare.strip_prefix(prefix)?;
         i64::from_str_radix(digits, base).ok()
     });
-    if let Some(whole) = based.or_else(|| bare.parse().ok()) {
+    if let Some(whole) = based {
         return Some(if negative { -whole } else { whole }.into());
+    }
+    let signed = if negative { format!("-{bare}") } else { bare.to_owned() };
+    if let Ok(whole) = signed.parse::<i64>() {
+        return Some(whole.into());
+    }
+    if let Ok(whole) = signed.parse::<u64>() {
+        return Some(whole.into());
     }
     let fraction: f64 = bare.parse().ok()?;
     serde_json::Number::from_f64(if negative { -fraction } else { fraction })

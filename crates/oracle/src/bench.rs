@@ -94,62 +94,50 @@ fn time<T>(mut work: impl FnMut() -> T) -> f64 {
 
 impl fmt::Display for Measurements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = ["engine", "Go", "ratio"];
-        writeln!(
-            f,
-            "registries.conf      load: {:>9} {:>10} {:>7}   lookup: {:>9} {:>10} {:>8}",
-            head[0], head[1], head[2], head[0], head[1], head[2]
-        )?;
+        writeln!(f, "{:<34} {:>10} {:>10} {:>10}", "", "engine", "Go", "ratio")?;
         for row in &self.registries {
-            writeln!(
-                f,
-                "{:>8} registries   {}           {}",
-                row.entries,
-                shown(row.load, 6),
-                shown(row.lookup, 7)
-            )?;
+            line(f, &format!("load {} registries", row.entries), row.load)?;
         }
-        writeln!(
-            f,
-            "\nauth file          lookup: {:>9} {:>10} {:>7}   without reading the file again",
-            head[0], head[1], head[2]
-        )?;
+        for row in &self.registries {
+            line(f, &format!("look up among {} registries", row.entries), row.lookup)?;
+        }
+        for row in &self.auth_file {
+            line(f, &format!("read {} credentials, look up one", row.entries), row.lookup)?;
+        }
         for row in &self.auth_file {
             writeln!(
                 f,
-                "{:>8} entries      {}   {:>9}",
-                row.entries,
-                shown(row.lookup, 6),
+                "{:<34} {:>10}",
+                format!("look up among {} credentials", row.entries),
                 Span(row.in_memory_ns)
             )?;
         }
         writeln!(
             f,
-            "\ncredentials                     read     choose      write   choose, for each Secret and source"
+            "\n{:<34} {:>10} {:>10} {:>10} {:>10}",
+            "Secrets × sources", "read", "choose", "write", "choose/n"
         )?;
         for row in &self.selection {
             writeln!(
                 f,
-                "{:>6} Secrets × {:<6} {:>12} {:>10} {:>10}   {:>9}",
-                row.secrets,
-                row.sources,
+                "{:<34} {:>10} {:>10} {:>10} {:>10}",
+                format!("{} × {}", row.secrets, row.sources),
                 Span(row.read_ns),
                 Span(row.select_ns),
                 Span(row.write_ns),
                 Span(row.select_ns_per_item),
             )?;
         }
-        Ok(())
+        writeln!(
+            f,
+            "choose/n: the choosing shared out over Secrets and sources, the same at every size if it is linear in their sum"
+        )
     }
 }
 
-fn shown(pair: Pair, width: usize) -> String {
-    format!(
-        "{:>15} {:>10} {:>width$.1}×",
-        Span(pair.engine_ns).to_string(),
-        Span(pair.go_ns).to_string(),
-        pair.ratio
-    )
+fn line(f: &mut fmt::Formatter<'_>, what: &str, pair: Pair) -> fmt::Result {
+    let ratio = format!("{:.1}×", pair.ratio);
+    writeln!(f, "{what:<34} {:>10} {:>10} {ratio:>10}", Span(pair.engine_ns), Span(pair.go_ns))
 }
 
 /// Nanoseconds as a person reads them.

@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::operation::Difference;
 use crate::operations::auth::found;
+use crate::operations::handed_over::IN_WRITTEN_FILE;
 
 /// A difference that is meant.
 pub struct Intended {
@@ -64,7 +65,8 @@ pub const ALL: &[Intended] = &[
         operation: "handed-over",
         example: r#"{"secrets":[],"global":"{\"auths\":{\"http://a.io\":{},\"https://a.io\":{\"auth\":\"YTpi\"}}}","sources":["a.io/x"]}"#,
         applies: |case, difference| {
-            case["global"].as_str().is_some_and(|file| is_any_of_several(file, false, difference))
+            !difference.about.ends_with(IN_WRITTEN_FILE)
+                && case["global"].as_str().is_some_and(|file| is_any_of_several(file, false, difference))
         },
     },
     Intended {

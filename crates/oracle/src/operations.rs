@@ -1,7 +1,7 @@
 //! The questions, one module each.
 
 pub(crate) mod auth;
-mod handed_over;
+pub(crate) mod handed_over;
 mod keyring;
 mod locations;
 mod matching;

@@ -9,7 +9,8 @@ pub fn document(random: &mut Random) -> String {
 }
 
 fn map(random: &mut Random, indent: usize, depth: usize) -> String {
-    let names = ["kind", "name", "apiVersion", "on", "providers", "x-y", "\"q k\"", "'s'", "1", "a.b/c"];
+    let names =
+        ["kind", "name", "apiVersion", "matchImages", "providers", "x-y", "\"q k\"", "'s'", "1", "a.b/c"];
     let from = random.below(names.len());
     let count = 1 + random.below(3);
     // Names that are there twice are refused by one and not by the other, and told by neither at this level.
@@ -115,7 +116,6 @@ const NUMBERS: &[&str] = &[
     "-017",
     "0b2",
     "+",
-    "-",
     ".",
     "1e-3",
     "0x_1",

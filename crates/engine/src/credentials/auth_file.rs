@@ -73,6 +73,9 @@ impl Selection<'_> {
     /// Removes the helper of each host that has an entry of the namespace, because the runtime would ask it
     /// first.
     fn leave_out_helpers(&self, document: &mut Document) -> Vec<HelperLeftOut> {
+        if document.helpers().next().is_none() {
+            return Vec::new();
+        }
         let mut left_out: BTreeMap<&str, HelperLeftOut> = BTreeMap::new();
         for chosen in self.chosen().iter().filter(|chosen| chosen.candidate.is_some()) {
             let host = host_of(chosen.source);

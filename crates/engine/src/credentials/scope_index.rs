@@ -23,7 +23,10 @@ pub(super) struct ScopeIndex<'a> {
 impl<'a> ScopeIndex<'a> {
     /// Indexes the Secrets in their order of precedence.
     pub(super) fn new(secrets: &'a [PullSecret]) -> Self {
-        let mut index = Self { children: HashMap::new(), candidates: vec![Vec::new()] };
+        let entries = secrets.iter().map(|secret| secret.entries().len()).sum();
+        let mut index =
+            Self { children: HashMap::with_capacity(entries), candidates: Vec::with_capacity(entries + 1) };
+        index.candidates.push(Vec::new());
         for secret in secrets {
             for entry in secret.entries() {
                 index.insert(Candidate { secret, entry });

@@ -132,6 +132,9 @@ pub fn select<'a>(
 /// Takes the helper from sources whose host needs a plain entry for another source: the runtime asks a host's
 /// helper before it looks at any entry, so the two cannot stand in one file.
 fn leave_out_helpers(chosen: &mut [Chosen]) {
+    if !chosen.iter().any(|chosen| matches!(chosen.choice, Choice::Helper { .. })) {
+        return;
+    }
     let hosts: HashSet<&str> = chosen
         .iter()
         .filter(|chosen| chosen.candidate.is_some())

@@ -2,10 +2,7 @@
 
 use std::fmt::Write;
 
-/// `text` as Go's `strconv.Quote` prints it, for text made of the characters that configuration holds.
-///
-/// Go asks a Unicode table whether a character is printable. We take control characters and the separators
-/// and private areas that matter as not printable and everything else as printable.
+/// `text` as Go's `strconv.Quote` prints it.
 #[must_use]
 pub fn quote(text: &str) -> String {
     quote_bytes(text.as_bytes())
@@ -52,11 +49,15 @@ fn push_hex(out: &mut String, letter: char, width: usize, c: char) {
     let _ = write!(out, "\\{letter}{:0width$x}", c as u32);
 }
 
+/// Rust keeps the same table as Go, of letters, marks, numbers, punctuation and symbols, but asks it only when it
+/// escapes a text. At the beginning of one it escapes marks as well, hence the character before.
 fn is_printable(c: char) -> bool {
-    !(c.is_control()
-        || (c != ' ' && c.is_whitespace())
-        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{f0000}'..))
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    let mut text = [b'.'; 5];
+    let length = 1 + c.encode_utf8(&mut text[1..]).len();
+    std::str::from_utf8(&text[..length]).is_ok_and(|text| text.escape_debug().nth(1) == Some(c))
 }
 
 #[cfg(test)]
@@ -68,6 +69,11 @@ mod tests {
         assert_eq!(quote("a\"b\\c"), r#""a\"b\\c""#);
         assert_eq!(quote("tab\tnul\0"), r#""tab\tnul\x00""#);
         assert_eq!(quote("é\u{200b}"), "\"é\\u200b\"");
+        // A mark, a format character, an unassigned one, a space that is not the space, private use.
+        assert_eq!(
+            quote("a\u{301}\u{ad}\u{74c}\u{a0}\u{f0000}'"),
+            "\"a\u{301}\\u00ad\\u074c\\u00a0\\U000f0000'\""
+        );
         assert_eq!(quote_bytes(b"a\xc3\""), r#""a\xc3\"""#);
     }
 }

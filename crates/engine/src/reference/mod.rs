@@ -4,6 +4,7 @@
 mod digest;
 mod grammar;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
@@ -84,7 +85,7 @@ impl Reference {
             return Err(ReferenceError::Hexadecimal(text.to_owned()));
         }
         let (domain, official, rest) = split_domain(dialect, text);
-        let rest = format!("{}{rest}", if official { OFFICIAL } else { "" });
+        let rest = if official { Cow::Owned(format!("{OFFICIAL}{rest}")) } else { Cow::Borrowed(rest) };
         let repository = rest.split(':').next().unwrap_or_default();
         if grammar::has_upper_case(repository) {
             return Err(match dialect {
@@ -92,7 +93,9 @@ impl Reference {
                 Dialect::Runtime => ReferenceError::Uppercase,
             });
         }
-        Self::parse_exact(dialect, &format!("{domain}/{rest}"))
+        let is_whole = text.strip_prefix(domain).and_then(|text| text.strip_prefix('/')) == Some(&*rest);
+        let whole = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(format!("{domain}/{rest}")) };
+        Self::parse_exact(dialect, &whole)
     }
 
     /// Parses a text that must be in normal form already, as the runtime demands of rewritten locations.

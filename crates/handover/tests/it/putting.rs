@@ -101,7 +101,8 @@ pub(crate) fn a_full_disk_leaves_nothing() {
 }
 
 pub(crate) fn a_read_only_folder_leaves_nothing() {
-    let (error, left) = put_on_a_file_system_of_its_own("size=4m,mode=700", "mount -o remount,bind,ro \"$AUTH\"");
+    let (error, left) =
+        put_on_a_file_system_of_its_own("size=4m,mode=700", "mount -o remount,bind,ro \"$AUTH\"");
     assert!(error.contains("cannot write the auth file in") && error.contains("Read-only"), "{error}");
     assert_eq!(left, "");
 }

@@ -16,6 +16,9 @@ use crate::random::Random;
 /// The operation.
 pub(super) struct HandedOver;
 
+/// What is said of an answer that came from a file of the engine's making, in which nothing may be left to chance.
+pub(crate) const IN_WRITTEN_FILE: &str = " in the written file";
+
 /// The Secrets of a namespace, the node's file, and what is pulled.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Case {
@@ -59,12 +62,10 @@ impl Operation for HandedOver {
         let secrets = read(case);
         let global = global(case);
         let selection = select(&secrets, global.as_ref(), sources(case));
+        let place = if selection.auth_file().is_some() { IN_WRITTEN_FILE } else { "" };
         for (position, theirs) in theirs.as_array().into_iter().flatten().enumerate() {
-            report.answer(
-                || case.sources[position].clone(),
-                chosen(&selection, position),
-                &comparable(theirs),
-            );
+            let about = || format!("{}{place}", case.sources[position]);
+            report.answer(about, chosen(&selection, position), &comparable(theirs));
         }
     }
 

@@ -54,7 +54,7 @@ impl Operation for Registries {
         } else {
             Vec::new()
         };
-        // A name written twice is one file, with the later text.
+        // A folder has each name once.
         let mut names = BTreeSet::new();
         dropins.retain(|dropin| names.insert(dropin.name.clone()));
         let queries = (0..16).map(|_| query(random, &places)).collect();

@@ -1,7 +1,7 @@
 //! Lists of Secrets in the encoding that the API server keeps them in: Kubernetes' protobuf.
 //!
-//! All of the cluster's own components ask for it. A list of a thousand Secrets is half as long as in JSON, takes the
-//! server half the time, and is read here without looking at most of it. A server that has only JSON answers JSON.
+//! All of the cluster's own components ask for it. A list of Secrets is shorter by a third than in JSON, comes sooner by as
+//! much, and is read here without looking at most of it. A server that has only JSON answers JSON.
 
 use pullwright_engine::credentials::{PullSecret, SecretError, SecretName};
 use pullwright_engine::kubelet::Namespace;

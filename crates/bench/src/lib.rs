@@ -1,0 +1,13 @@
+//! What the plugin takes: time, CPU and memory for each pull, beside the Go plugin and beside a bare program that makes
+//! the same requests.
+//!
+//! A benchmark on a shared machine says little in milliseconds. So all programs run against the same real kube-apiserver,
+//! in one run, in random order, and the result is ratios. Whether the plugin keeps its cost from one change to the next is
+//! held by counted instructions (`tests/cost`), which no load disturbs.
+
+pub mod cluster;
+pub mod contender;
+pub mod load;
+pub mod plugin;
+pub mod report;
+pub mod stage;
