@@ -66,15 +66,6 @@ impl Report {
     }
 }
 
-/// A text of the engine as the Go program writes it: bytes that are no UTF-8 travel as `{"base64": …}`.
-#[must_use]
-pub fn text(bytes: &[u8]) -> Value {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Value::from(text),
-        Err(_) => json!({ "base64": pullwright_engine::go::base64::encode(bytes) }),
-    }
-}
-
 /// A text about broken JSON as far as both sides say the same: Go goes on to name the character and what it expected
 /// instead, the engine says where it stands, because the character may be part of a password.
 #[must_use]

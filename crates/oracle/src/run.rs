@@ -176,10 +176,12 @@ fn request<O: Operation>(cases: &[O::Case]) -> String {
 }
 
 /// One answer for each case. A library that panics answers none of its line: then each case has that answer, and
-/// differs.
+/// differs; so does a case that was forgotten.
 fn answers<O: Operation>(answer: Value) -> Box<dyn Iterator<Item = Value>> {
     match answer {
-        Value::Array(items) if O::BATCH > 1 => Box::new(items.into_iter()),
+        Value::Array(items) if O::BATCH > 1 => {
+            Box::new(items.into_iter().chain(std::iter::repeat(Value::Null)))
+        }
         other => Box::new(std::iter::repeat(other)),
     }
 }

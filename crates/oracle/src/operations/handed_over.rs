@@ -63,9 +63,9 @@ impl Operation for HandedOver {
         let global = global(case);
         let selection = select(&secrets, global.as_ref(), sources(case));
         let place = if selection.auth_file().is_some() { IN_WRITTEN_FILE } else { "" };
-        for (position, theirs) in theirs.as_array().into_iter().flatten().enumerate() {
-            let about = || format!("{}{place}", case.sources[position]);
-            report.answer(about, chosen(&selection, position), &comparable(theirs));
+        for (position, source) in case.sources.iter().enumerate() {
+            let about = || format!("{source}{place}");
+            report.answer(about, chosen(&selection, position), &comparable(&theirs[position]));
         }
     }
 

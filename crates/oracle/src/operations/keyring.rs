@@ -63,13 +63,13 @@ impl Operation for Keyrings {
             // The kubelet logs a key that is no URL and goes on.
             let _ = keyring.add(key, index.to_string());
         }
-        for (image, theirs) in case.images.iter().zip(theirs.as_array().into_iter().flatten()) {
+        for (index, image) in case.images.iter().enumerate() {
             let hits = keyring.lookup(image);
             let names: Vec<&String> = hits.iter().map(|hit| hit.value).collect();
             report.answer(
                 || image.clone(),
                 json!({ "found": !names.is_empty(), "usernames": names }),
-                theirs,
+                &theirs[index],
             );
         }
     }

@@ -59,6 +59,15 @@ fn a_panic_of_the_library_is_a_difference() {
 }
 
 #[test]
+fn an_answer_that_is_missing_is_a_difference() {
+    for operation in ["match", "auth", "keyring", "registries", "handed-over"] {
+        let compare = ["compare", "--only", operation, "--cases", "20", "--show", "0"];
+        let (code, output) = run(&stand_in("nothing", "[]"), &compare);
+        assert_eq!(code, Some(1), "{operation}: {output}");
+    }
+}
+
+#[test]
 fn a_program_that_is_not_there_is_neither_good_nor_bad() {
     let (code, _) = run(Path::new("/nowhere/oracle"), &["compare", "--cases", "1"]);
     assert_eq!(code, Some(2));
