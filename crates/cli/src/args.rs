@@ -48,6 +48,15 @@ pub(crate) enum Command {
 /// `pullwright explain`
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(crate) wanted: Wanted,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// A pull by a Pod, and what decides it.
+#[derive(Debug, Args)]
+pub(crate) struct Wanted {
     /// The image as a Pod names it
     pub(crate) image: String,
     /// The Pod's namespace
@@ -57,8 +66,6 @@ pub(crate) struct Explain {
     pub(crate) node: Node,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
 /// `pullwright resolve`
@@ -75,14 +82,11 @@ pub(crate) struct Resolve {
 /// `pullwright pull`
 #[derive(Debug, Args)]
 pub(crate) struct Pull {
-    /// The image as a Pod names it
-    pub(crate) image: String,
+    #[command(flatten)]
+    pub(crate) wanted: Wanted,
     /// The folder to pull into: an OCI layout, or a new or empty folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) to: PathBuf,
-    /// The Pod's namespace
-    #[arg(short, long, value_name = "NAME", default_value = "default")]
-    pub(crate) namespace: String,
     /// Which image of an index, as OS/ARCHITECTURE[/VARIANT] [default: Linux on this machine's processor]
     #[arg(long, conflicts_with = "all_platforms")]
     pub(crate) platform: Option<Platform>,
@@ -95,10 +99,6 @@ pub(crate) struct Pull {
     /// How many blobs to fetch at the same time
     #[arg(long, value_name = "NUMBER", default_value = "6")]
     pub(crate) parallel: NonZeroUsize,
-    #[command(flatten)]
-    pub(crate) node: Node,
-    #[command(flatten)]
-    pub(crate) cluster: Cluster,
     #[command(flatten)]
     pub(crate) output: Output,
 }

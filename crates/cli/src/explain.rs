@@ -2,39 +2,19 @@
 
 use std::io::{self, Write};
 
-use pullwright_engine::plan::{self, Inputs, PlannedCandidate, PlannedSource, PullPlan};
+use pullwright_engine::plan::{PlannedCandidate, PlannedSource, PullPlan};
 
 use crate::args::Explain;
-use crate::inputs::{Cluster, NodeFiles};
+use crate::planned::{Planned, planned};
 use crate::style::{BAD, FAINT, GOOD, STRONG, paint, plain};
 use crate::{Failure, Outcome, Streams, output, words};
 
 pub(crate) fn run(arguments: &Explain, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
-    let node = NodeFiles::open(&arguments.node)?;
-    let registries = node.registries(&arguments.node)?;
-    let cluster = Cluster::read(&node, &arguments.cluster, &arguments.namespace)?;
-    for warning in &cluster.warnings {
-        warning.write(streams.err)?;
-    }
-    let plan = plan::plan(&Inputs {
-        image: &arguments.image,
-        namespace: &arguments.namespace,
-        secrets: &cluster.secrets,
-        global: cluster.global.as_ref(),
-        registries: &registries,
-        providers: cluster.providers.as_ref(),
-        plugin: &arguments.cluster.plugin_name,
-    });
-    let plan = match plan {
-        Ok(plan) => plan,
-        // The image is the question, so that it cannot be pulled is the answer.
-        Err(error) => {
-            words::refused(&error).write(streams.err)?;
-            return Ok(Outcome::Findings);
-        }
+    let Some(Planned { plan, .. }) = planned(&arguments.wanted, streams)? else {
+        return Ok(Outcome::Findings);
     };
     output::write(arguments.output.format, &plan, streams.out, |out| {
-        tree(&plan, &arguments.cluster.plugin_name, out)
+        tree(&plan, &arguments.wanted.cluster.plugin_name, out)
     })?;
     Ok(if words::usable_sources(&plan) > 0 { Outcome::Good } else { Outcome::Findings })
 }

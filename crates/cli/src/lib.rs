@@ -13,6 +13,7 @@ mod explain;
 mod inputs;
 mod lint;
 mod output;
+mod planned;
 mod pull;
 mod resolve;
 mod style;

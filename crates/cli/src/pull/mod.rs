@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use pullwright_engine::credentials::{Absence, Choice, select};
-use pullwright_engine::plan::{self, Inputs, PlannedCandidate, PlannedSource, PullPlan};
+use pullwright_engine::plan::{PlannedCandidate, PlannedSource, PullPlan};
 use pullwright_engine::reference::Reference;
 use pullwright_registry::{
     Client, Digest, Layout, Options, Platforms, PullError, Pulled, Request, Source, Untold, certificates,
@@ -19,7 +19,8 @@ use tokio::sync::mpsc;
 use self::display::Display;
 use crate::args::Pull;
 use crate::diagnostic::Message;
-use crate::inputs::{Cluster, NodeFiles, unreadable};
+use crate::inputs::{Cluster, unreadable};
+use crate::planned::{Planned, planned};
 use crate::style::{FAINT, STRONG, paint, plain};
 use crate::{Failure, Outcome, Streams, output, words};
 
@@ -34,27 +35,8 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(arguments: &Pull, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
-    let node = NodeFiles::open(&arguments.node)?;
-    let registries = node.registries(&arguments.node)?;
-    let cluster = Cluster::read(&node, &arguments.cluster, &arguments.namespace)?;
-    for warning in &cluster.warnings {
-        warning.write(streams.err)?;
-    }
-    let planned = plan::plan(&Inputs {
-        image: &arguments.image,
-        namespace: &arguments.namespace,
-        secrets: &cluster.secrets,
-        global: cluster.global.as_ref(),
-        registries: &registries,
-        providers: cluster.providers.as_ref(),
-        plugin: &arguments.cluster.plugin_name,
-    });
-    let plan = match planned {
-        Ok(plan) => plan,
-        Err(error) => {
-            words::refused(&error).write(streams.err)?;
-            return Ok(Outcome::Findings);
-        }
+    let Some(Planned { plan, cluster }) = planned(&arguments.wanted, streams)? else {
+        return Ok(Outcome::Findings);
     };
     let client = client(arguments)?;
     let layout = Layout::open(&arguments.to).map_err(|error| Message::error(error.to_string()))?;
