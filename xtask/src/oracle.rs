@@ -25,7 +25,7 @@ pub(crate) fn tier(cases: u64) -> Outcome {
 /// Builds the Go program into the cache; Go itself knows whether there is anything to do.
 pub(crate) fn build() -> Result<PathBuf, String> {
     let program = cache().join("oracle");
-    println!("building the Go oracle (about a minute the first time)");
+    println!("building the Go oracle (some minutes the first time)");
     let mut go = Command::new("go");
     go.args(["build", "-trimpath", "-o"]).arg(&program).arg(".").current_dir(workspace().join("oracle"));
     succeed(go.env("CGO_ENABLED", "0")).map(|()| program)

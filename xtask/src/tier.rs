@@ -62,7 +62,7 @@ impl Report {
                 Outcome::Failed { .. } | Outcome::NotRun { .. } => 0,
             })
             .sum();
-        if ci && failed > 0 {
+        if ci && self.rows.iter().any(|row| row.is_failure(true) && !row.is_failure(false)) {
             println!("with CI set, a tier that could not run is a failure");
         }
         println!("{tests} passed, {failed} failed, {not_run} skipped");
