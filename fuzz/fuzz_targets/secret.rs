@@ -19,7 +19,9 @@ fuzz_target!(|data: &[u8]| {
     let written = AuthFile::parse(content.bytes.expose()).expect("what we write can be read");
     for (position, (source, choice)) in selection.iter().enumerate() {
         if let Choice::Namespace { .. } = choice {
-            let Lookup::Found { credential, .. } = written.lookup(source) else { panic!("{source} is not found") };
+            let Lookup::Found { credential, .. } = written.lookup(source) else {
+                panic!("{source} is not found")
+            };
             assert_eq!(Some(credential), selection.credential(position));
         }
     }

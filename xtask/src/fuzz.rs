@@ -16,6 +16,9 @@ const TARGETS: &[&str] = &[
     "image_pattern",
     "provider_config",
     "exec_request",
+    "exec_response",
+    "token",
+    "documents",
 ];
 
 /// The flags with which libFuzzer sees which branches a text takes.
