@@ -114,3 +114,80 @@ fn a_later_file_replaces_entries_whole_and_lists_if_it_has_them() {
     assert_eq!(alias("empty"), None);
     assert_eq!(RegistriesConf::default().unqualified_search_registries(), None);
 }
+
+#[test]
+fn without_anything_said_the_defaults_hold() {
+    let empty = conf(&["# nothing\n"]);
+    assert_eq!(empty.registries(), Vec::<&Registry>::new());
+    assert_eq!(empty.credential_helpers(), ["containers-auth.json"]);
+    assert_eq!(empty.short_name_mode(), ShortNameMode::Permissive);
+    assert_eq!(empty.unqualified_search_registries(), None);
+}
+
+#[test]
+fn entries_are_told_in_the_order_of_their_prefixes() {
+    let loaded = conf(&["[[registry]]\nlocation = 'registry.com'\n\
+        [[registry.mirror]]\nlocation = 'mirror-1.registry.com'\n\
+        [[registry.mirror]]\nlocation = 'mirror-2.registry.com'\ninsecure = true\n\
+        [[registry]]\nlocation = 'blocked.registry.com'\nblocked = true\n\
+        [[registry]]\nlocation = 'insecure.registry.com'\ninsecure = true\n\
+        [[registry]]\nlocation = 'untrusted.registry.com'\ninsecure = true\n"]);
+    let prefixes: Vec<&str> = loaded.registries().iter().map(|entry| entry.prefix.as_str()).collect();
+    assert_eq!(
+        prefixes,
+        ["blocked.registry.com", "insecure.registry.com", "registry.com", "untrusted.registry.com"]
+    );
+    let mirrors = &loaded.find("registry.com/image:tag").unwrap().mirrors;
+    let mirrors: Vec<_> =
+        mirrors.iter().map(|mirror| (mirror.endpoint.location.as_str(), mirror.endpoint.insecure)).collect();
+    assert_eq!(mirrors, [("mirror-1.registry.com", false), ("mirror-2.registry.com", true)]);
+}
+
+#[test]
+fn drop_ins_replace_what_they_name_and_nothing_else() {
+    let base = "unqualified-search-registries = ['example.com']\n[[registry]]\nlocation = 'base.com'\ninsecure = true\n";
+    let first = "unqualified-search-registries = ['example-overwrite.com']\n\
+        credential-helpers = ['we', 'will', 'be', 'overridden', 'later']\n[[registry]]\nlocation = '1.com'\n";
+    let second = "credential-helpers = ['dropin-1', 'dropin-2']\n[[registry]]\nlocation = '1.com'\n\
+        [[registry]]\nlocation = '2.com'\n[[registry]]\nlocation = 'base.com'\nblocked = true\n";
+    let loaded = conf(&[base, first, second]);
+    assert_eq!(loaded.unqualified_search_registries(), Some(&["example-overwrite.com".to_owned()][..]));
+    assert_eq!(loaded.search_origin(), Some(Path::new("/1.conf")));
+    assert_eq!(loaded.credential_helpers(), ["dropin-1", "dropin-2"]);
+    let told: Vec<_> =
+        loaded.registries().iter().map(|entry| (entry.prefix.as_str(), entry.blocked)).collect();
+    assert_eq!(told, [("1.com", false), ("2.com", false), ("base.com", true)]);
+
+    let searched = |later: &str| {
+        let three =
+            "unqualified-search-registries = ['registry-a.com', 'registry-c.com/', 'registry-d.com']\n";
+        conf(&[three, later]).unqualified_search_registries().map(<[String]>::len)
+    };
+    assert_eq!(searched("# says nothing of it\n"), Some(3));
+    assert_eq!(searched("unqualified-search-registries = []\n"), Some(0));
+    let helped = |later: &str| {
+        conf(&["credential-helpers = ['helper-1', 'helper-2']\n", later]).credential_helpers().join(" ")
+    };
+    assert_eq!(helped(""), "helper-1 helper-2");
+    assert_eq!(helped("credential-helpers = []\n"), "containers-auth.json");
+}
+
+#[test]
+fn locations_lose_trailing_slashes_and_nothing_else() {
+    let location = |text: &str| {
+        ConfFile::parse(&format!("[[registry]]\nlocation = '{text}'\n"))
+            .map(|file| {
+                RegistriesConf::merge([("/a".into(), file)]).registries()[0].endpoint.location.clone()
+            })
+            .map_err(|error| error.to_string())
+    };
+    for (text, expected) in [
+        ("example.com/", "example.com"),
+        ("example.com//////", "example.com"),
+        ("example.com:5000/with/path", "example.com:5000/with/path"),
+        ("john.doe@example.com", "john.doe@example.com"),
+    ] {
+        assert_eq!(location(text).as_deref(), Ok(expected));
+    }
+    assert!(location("https://example.com").is_err());
+}

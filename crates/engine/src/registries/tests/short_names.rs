@@ -51,3 +51,26 @@ fn a_short_name_stands_for_its_alias_or_for_every_search_registry() {
         )
     );
 }
+
+#[test]
+fn aliases_of_later_files_win_and_empty_ones_take_back() {
+    let base = "short-name-mode = 'enforcing'\n[aliases]\ndocker = 'docker.io/library/foo'\n\
+        'quay/foo' = 'quay.io/library/foo'\nexample = 'example.com/library/foo'\nempty = ''\n";
+    let first = "[aliases]\ndocker = 'docker.io/library/config1'\nconfig1 = 'config1.com/image'\nbarz = 'barz.com/image/config1'\n";
+    let second = "short-name-mode = 'permissive'\n[aliases]\nconfig2 = 'config2.com/image'\n\
+        barz = 'barz.com/config2'\nadded3 = 'xxx.com/image'\nexample = ''\n";
+    let loaded = conf(&[base, first, second]);
+    assert_eq!(loaded.aliases().len(), 8);
+    assert_eq!(loaded.short_name_mode(), ShortNameMode::Permissive);
+    for (name, target, origin) in [
+        ("docker", Some("docker.io/library/config1"), "/1.conf"),
+        ("quay/foo", Some("quay.io/library/foo"), "/0.conf"),
+        ("barz", Some("barz.com/config2"), "/2.conf"),
+        ("example", None, "/2.conf"),
+        ("empty", None, "/0.conf"),
+    ] {
+        let alias = &loaded.aliases()[name];
+        assert_eq!(alias.target.as_ref().map(ToString::to_string).as_deref(), target, "{name}");
+        assert_eq!(alias.origin, Path::new(origin), "{name}");
+    }
+}

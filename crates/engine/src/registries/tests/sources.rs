@@ -22,6 +22,18 @@ fn rewriting_puts_the_location_in_place_of_the_prefix() {
             "example.com:5000",
             "example.com:5000/image:latest",
         ),
+        ("example.com/image:latest", "example.com", "example.com", "example.com/image:latest"),
+        ("example.com:5000/image", "example.com:5000", "example.com:5000", "example.com:5000/image"),
+        ("docker.io/library/image:latest", "docker.io", "docker.io", "docker.io/library/image:latest"),
+        ("docker.io/library/prefix/image", "*.io", "example.com", "example.com/library/prefix/image"),
+        ("blah.foo.bar.com/omg:bbq", "*.com", "", "blah.foo.bar.com/omg:bbq"),
+        ("alien.vs.predator.foobar.io:5000/omg", "*.foobar.io", "", "alien.vs.predator.foobar.io:5000/omg"),
+        (
+            "alien.vs.predator.foobar.io:5000/omg:bbq",
+            "*.foobar.io",
+            "",
+            "alien.vs.predator.foobar.io:5000/omg:bbq",
+        ),
         (&foo, "example.com", "example.com", &foo),
         ("example.com/foo/image:latest", "example.com/foo", "example.com", "example.com/image:latest"),
         (
@@ -109,6 +121,25 @@ fn rewriting_fails_in_the_runtime_s_words() {
     ] {
         let result = rewrite(&reference(name), prefix, location).map_err(|error| error.to_string());
         assert_eq!(result, Err(error.to_owned()), "{name} {prefix} {location}");
+    }
+}
+
+#[test]
+fn a_name_that_the_prefix_does_not_match_is_not_rewritten() {
+    let foo = format!("example.com/foo@{SHA}");
+    for (name, prefix, location) in [
+        ("example.com/image:latest", "image", "anotherimage"),
+        ("example.com/foo/image:latest", "example.com/foo/", "example.com"),
+        ("example.com/foo/image", "example.com/f", "example.com/foo"),
+        ("example.com/foo:latest", "example.com/f", "example.com/foo"),
+        (&foo, "example.com/f", "example.com/foo"),
+        ("docker.io/library/image", "example.com", "example.com"),
+        ("docker.io/library/image", "*.com", "example.com"),
+        ("foo.docker.io/library/image", "*.example.com", "example.com/image"),
+        ("foo.docker.io/library/image", "*.docker.com", "example.com/image"),
+    ] {
+        let result = rewrite(&reference(name), prefix, location).map_err(|error| error.to_string());
+        assert_eq!(result, Err(format!("invalid prefix '{prefix}' for reference '{name}'")));
     }
 }
 
