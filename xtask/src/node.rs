@@ -32,7 +32,7 @@ pub(crate) const CONTROL_PLANE: &[&str] =
     &["-p", "pullwright-testkit", "--features", "real", "--test", "control_plane", "--", "--show-output"];
 /// Programs that are killed at each of their system calls.
 pub(crate) const KILLED: &[&str] =
-    &["-p", "pullwright-handover", "-p", "pullwright-provider", "--test", "it", "--", "killed"];
+    &["-p", "pullwright-handover", "-p", "pullwright-provider", "--test", "it", "--", "killed::"];
 /// The registry client beside skopeo, on a real registry.
 pub(crate) const CLIENT: &[&str] =
     &["-p", "pullwright-registry", "--features", "real", "--test", "real", "--", "--show-output"];

@@ -5,7 +5,7 @@ use std::fs;
 use pullwright_testkit::{
     node::MIRROR_LOGIN,
     registry::Login,
-    scenario::{Change, PATIENCE, Pod, Scenario, SecretKind::DockerConfigJson, entry},
+    scenario::{PATIENCE, Pod, Scenario, SecretKind::DockerConfigJson, WHOLE_THEN_TAKEN_THEN_GONE, entry},
 };
 use serde_json::json;
 
@@ -28,19 +28,7 @@ pub(crate) fn happy(scenario: &mut Scenario<'_>) -> Outcome {
     let account = &record["kubernetesServiceAccounts"][0];
     assert_eq!((&account["namespace"], &account["name"]), (&json!("happy"), &json!("default")), "{record}");
 
-    let life: Vec<_> = scenario
-        .auth_events()?
-        .into_iter()
-        .filter(|event| event.file.trim_start_matches("in-use/").starts_with("happy-"))
-        .map(|event| (event.file.starts_with("in-use/"), event.change))
-        .collect();
-    let whole_then_taken_then_gone = [
-        (false, Change::MovedHere),
-        (false, Change::MovedAway),
-        (true, Change::MovedHere),
-        (true, Change::Removed),
-    ];
-    assert_eq!(life, whole_then_taken_then_gone);
+    assert_eq!(scenario.auth_file_life("happy-")?, WHOLE_THEN_TAKEN_THEN_GONE);
     Ok(())
 }
 

@@ -32,6 +32,14 @@ pub enum Change {
     Removed,
 }
 
+/// The life of an auth file as it should be: it appears whole, the runtime takes it, and removes it.
+pub const WHOLE_THEN_TAKEN_THEN_GONE: [(bool, Change); 4] = [
+    (false, Change::MovedHere),
+    (false, Change::MovedAway),
+    (true, Change::MovedHere),
+    (true, Change::Removed),
+];
+
 /// One thing that happened in the auth folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthEvent {

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use self::auth_folder::AuthFolder;
 pub use self::{
-    auth_folder::{AuthEvent, Change},
+    auth_folder::{AuthEvent, Change, WHOLE_THEN_TAKEN_THEN_GONE},
     logins::{SecretKind, base64, entry},
     observations::{Pulls, after_back_off, burst, second_namespace, two_images_in_one_pod},
     play::{Case, play},
@@ -189,6 +189,14 @@ impl<'n> Scenario<'n> {
     /// What happened in the auth folder since the scenario began, in order.
     pub fn auth_events(&mut self) -> Result<Vec<AuthEvent>, Error> {
         self.auth.events()
+    }
+
+    /// What happened to the auth files whose names begin with `name`, in order, and whether in `in-use/`.
+    pub fn auth_file_life(&mut self, name: &str) -> Result<Vec<(bool, Change)>, Error> {
+        let in_use = |file: &str| file.starts_with("in-use/");
+        let events = self.auth_events()?.into_iter();
+        let ours = events.filter(|event| event.file.trim_start_matches("in-use/").starts_with(name));
+        Ok(ours.map(|event| (in_use(&event.file), event.change)).collect())
     }
 
     /// The credentials that lie in the auth folder now, taken or not.

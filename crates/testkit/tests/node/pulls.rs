@@ -5,7 +5,7 @@ use std::error::Error;
 use pullwright_testkit::{
     node::{MIRROR_LOGIN, Runtime},
     registry::Login,
-    scenario::{Change, PATIENCE, Pod, Scenario},
+    scenario::{PATIENCE, Pod, Scenario, WHOLE_THEN_TAKEN_THEN_GONE},
 };
 
 /// Who may use the registry that speaks TLS.
@@ -85,19 +85,7 @@ pub(crate) fn life_of_the_auth_file(scenario: &mut Scenario<'_>) -> Outcome {
 
     // SHA-256 of `docker.io/library/life`.
     let name = format!("auth-file-{LIFE}");
-    let life: Vec<_> = scenario
-        .auth_events()?
-        .into_iter()
-        .filter(|event| event.file.trim_start_matches("in-use/").starts_with(&name))
-        .map(|event| (event.file.starts_with("in-use/"), event.change))
-        .collect();
-    let whole_then_taken_then_gone = [
-        (false, Change::MovedHere),
-        (false, Change::MovedAway),
-        (true, Change::MovedHere),
-        (true, Change::Removed),
-    ];
-    assert_eq!(life, whole_then_taken_then_gone);
+    assert_eq!(scenario.auth_file_life(&name)?, WHOLE_THEN_TAKEN_THEN_GONE);
     assert_eq!(scenario.credentials_lying_about()?, Vec::<String>::new());
     Ok(())
 }
