@@ -87,7 +87,7 @@ impl RegistriesConf {
     /// If the name cannot be rewritten for any one source, as the runtime then fails the pull.
     pub fn pull_sources(&self, reference: &Reference) -> Result<Vec<PullSource>, RewriteError> {
         let Some(registry) = self.find(reference.name()) else {
-            return Ok(vec![self.direct(reference)]);
+            return Ok(vec![direct(reference)]);
         };
         endpoints(registry)
             .filter(|(_, serves, _)| serves.serves(reference))
@@ -100,21 +100,9 @@ impl RegistriesConf {
     #[must_use]
     pub fn all_sources(&self, reference: &Reference) -> Vec<PullSource> {
         let Some(registry) = self.find(reference.name()) else {
-            return vec![self.direct(reference)];
+            return vec![direct(reference)];
         };
         endpoints(registry).filter_map(|endpoint| self.source(registry, reference, endpoint).ok()).collect()
-    }
-
-    fn direct(&self, reference: &Reference) -> PullSource {
-        debug_assert!(self.find(reference.name()).is_none(), "an entry governs {reference}");
-        PullSource {
-            reference: reference.clone(),
-            role: Role::Direct,
-            serves: MirrorUse::All,
-            insecure: false,
-            namespace_proxy: String::new(),
-            blocked_by: None,
-        }
     }
 
     fn source(
@@ -135,6 +123,18 @@ impl RegistriesConf {
                 .map(|entry| entry.prefix.clone()),
             reference,
         })
+    }
+}
+
+/// The one source of a name that no entry governs.
+fn direct(reference: &Reference) -> PullSource {
+    PullSource {
+        reference: reference.clone(),
+        role: Role::Direct,
+        serves: MirrorUse::All,
+        insecure: false,
+        namespace_proxy: String::new(),
+        blocked_by: None,
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn fifty_pulls_of_one_name_find_a_file_each() {
     assert!(stage.auth_is_empty());
 }
 
-/// Without the lock, all that wait would replace the stale file at once, and all but one pull would miss.
+/// A file that nobody comes for is replaced once, by whoever is first in the queue; no pull pays for it with its own file.
 pub(crate) fn one_stale_file_costs_no_pull_its_own() {
     let stage = Stage::new(Bounds { stood: Duration::from_secs(3), ..PATIENT });
     stage.put(&name("a"), "stale").expect("it is put");
