@@ -15,5 +15,6 @@ pub mod finding;
 pub mod go;
 pub mod kubelet;
 pub mod plan;
+pub mod protobuf;
 pub mod reference;
 pub mod registries;

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use pullwright_engine::credentials::Hosts;
 use pullwright_engine::kubelet::{Namespace, Request};
 use pullwright_engine::plan::{Inputs, plan};
 use pullwright_nodefiles::NodeRoot;
@@ -13,6 +14,7 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::report::Report;
 use crate::run::{self, Env};
+use crate::secrets::Asker;
 
 /// Prints the plan for the request as JSON.
 pub(crate) fn run(
@@ -29,7 +31,9 @@ pub(crate) fn run(
     let node = NodeRoot::this_machine();
     let report = Report::aloud();
     let env = Env { options, var, report: &report };
-    let found = run::find_secrets(options, &node, &request, claims.as_ref(), &namespace)?;
+    let asker = claims.as_ref().map(|claims| Asker { request: &request, claims });
+    // Every Secret is looked at closely: whoever asks wants to know what is wrong with them.
+    let found = run::find_secrets(options, &node, asker, &namespace, &Hosts::any())?;
     for why in &found.unusable {
         report.passed_over(why);
     }

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use pullwright_engine::credentials::{AuthFile, Choice, DocumentError, select};
+use pullwright_engine::credentials::{AuthFile, Choice, DocumentError, Hosts, select};
 use pullwright_engine::kubelet::{Claims, Namespace, Request, Response};
 use pullwright_engine::plan::{AnyPull, any_pull};
 use pullwright_engine::reference::{Dialect, Reference};
@@ -69,21 +69,23 @@ fn provide(env: &Env<'_>, request: &Request) -> Result<(Outcome, Response), Erro
 
     let node = NodeRoot::this_machine();
     let Some(sources) = sources(env, &node, request.image())? else { return nothing(Outcome::NoMirrors) };
+    // Never given back, here and below: the process ends with the answer, and to free a thousand Secrets takes as long as
+    // to choose among them.
+    let sources = ManuallyDrop::new(sources);
     report.step(format_args!("Getting secrets from namespace: {namespace}"));
-    let found = find_secrets(options, &node, request, claims.as_ref(), namespace)?;
-    // Never given back: the process ends with the answer, and to free a thousand Secrets takes as long as to choose among
-    // them.
-    let (sources, found) = (ManuallyDrop::new(sources), ManuallyDrop::new(found));
-    report.step(format_args!("Got {} secret(s)", found.secrets.len()));
+    let names = || sources.iter().map(|source| source.reference.name());
+    let asker = claims.as_ref().map(|claims| Asker { request, claims });
+    let found = find_secrets(options, &node, asker, namespace, &Hosts::of(names()))?;
+    let found = ManuallyDrop::new(found);
+    report.step(format_args!("Got {} secret(s)", found.count()));
     for why in &found.unusable {
         report.passed_over(why);
     }
     let global = global_auth_file(env, &node);
-    let names = sources.iter().map(|source| source.reference.name());
-    let selection = ManuallyDrop::new(select(&found.secrets, global.as_ref(), names));
+    let selection = ManuallyDrop::new(select(&found.secrets, global.as_ref(), names()));
     let entries = selection.choices().filter(|choice| matches!(choice, Choice::Namespace { .. })).count();
     if entries == 0 {
-        return nothing(Outcome::NoCredential { secrets: found.secrets.len() });
+        return nothing(Outcome::NoCredential { secrets: found.count() });
     }
     if let Deliver::Answer { every_host } = options.deliver {
         let answered = answer::with_credentials(
@@ -97,7 +99,7 @@ fn provide(env: &Env<'_>, request: &Request) -> Result<(Outcome, Response), Erro
         return Ok((Outcome::Answered { credentials }, answered));
     }
     let Some(content) = selection.auth_file() else {
-        return nothing(Outcome::NoCredential { secrets: found.secrets.len() });
+        return nothing(Outcome::NoCredential { secrets: found.count() });
     };
     for helper in &content.helpers_left_out {
         report.passed_over(format_args!(
@@ -146,7 +148,7 @@ pub(crate) fn registries(
 /// What a pull of the image may ask; none if it asks only where the name says, for which the kubelet has
 /// `imagePullSecrets`.
 fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Option<Vec<PullSource>>, Error> {
-    let conf = registries(env.var, env.options, node)?;
+    let conf = ManuallyDrop::new(registries(env.var, env.options, node)?);
     let shown: Vec<_> = conf.files().iter().map(|path| path.display().to_string()).collect();
     env.report.step(format_args!("Matching mirrors for registry config: {}", shown.join(", ")));
     let repository = Reference::parse(Dialect::Kubelet, image)
@@ -165,27 +167,28 @@ fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Option<Vec<Pul
     Ok(Some(sources))
 }
 
-/// The pull secrets for a request.
+/// The pull secrets for a request, of a large namespace those about `hosts`; without an asker only those on the node.
 pub(crate) fn find_secrets(
     options: &Options,
     node: &NodeRoot,
-    request: &Request,
-    claims: Option<&Claims>,
+    asker: Option<Asker<'_>>,
     namespace: &Namespace,
+    hosts: &Hosts<'_>,
 ) -> Result<Found, Error> {
     if let SecretsFrom::Folder(folder) = &options.secrets {
         return Ok(secrets::from_folder(node, folder, namespace)?);
     }
-    let (Some(claims), Some(token)) = (claims, request.service_account_token()) else {
+    let Some((asker, token)) = asker.and_then(|asker| Some((asker, asker.request.service_account_token()?)))
+    else {
         return Ok(Found::default());
     };
-    check_time(claims)?;
+    check_time(asker.claims)?;
     let cluster = Cluster::find(node, options)?;
     let api = Api::new(&cluster, token, options.api_timeout, options.proxy_from_environment)
         .map_err(SecretsError::Api)?;
     let found = match &options.secrets {
-        SecretsFrom::Named { annotation } => secrets::named(&api, Asker { request, claims }, annotation),
-        _ => secrets::list(&api, namespace),
+        SecretsFrom::Named { annotation } => secrets::named(&api, asker, annotation),
+        _ => secrets::list(&api, namespace, hosts),
     };
     Ok(found?)
 }

@@ -9,10 +9,12 @@ use thiserror::Error;
 
 use super::credential::Credential;
 use super::document::{Document, DocumentError, Format};
+use super::hosts::Hosts;
 use super::scope::{Scope, ScopeError, shown};
 use super::sensitive::Sensitive;
 use crate::finding::{DocPath, Finding};
 use crate::go::base64::{self, CorruptInput};
+use crate::go::json::RawValue;
 
 /// The types of Secrets that hold pull credentials, each with the key it keeps them under and their format.
 const PULL_SECRETS: [(&str, &str, Format); 2] = [
@@ -164,6 +166,27 @@ fn value_of(manifest: &Value, key: &str) -> Result<Option<Vec<u8>>, SecretError>
     base64::decode(text).map(Some).map_err(|error| SecretError::Data { key: key.to_owned(), error })
 }
 
+/// The document that a pull secret holds.
+struct Content<'a> {
+    key: &'static str,
+    format: Format,
+    bytes: &'a [u8],
+}
+
+impl<'a> Content<'a> {
+    /// What a Secret of type `kind` holds; `data` gives the value of a key.
+    fn of(kind: &str, data: impl FnOnce(&str) -> Option<&'a [u8]>) -> Result<Self, SecretError> {
+        let known = PULL_SECRETS.into_iter().find(|(known, ..)| *known == kind);
+        let (kind, key, format) = known.ok_or_else(|| SecretError::Type { kind: kind.to_owned() })?;
+        let bytes = data(key).filter(|bytes| !bytes.is_empty());
+        bytes.map(|bytes| Self { key, format, bytes }).ok_or(SecretError::MissingKey { kind, key })
+    }
+
+    fn refused(&self, error: DocumentError) -> SecretError {
+        SecretError::Document { key: self.key, error }
+    }
+}
+
 /// One usable entry of a Secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopedCredential {
@@ -190,28 +213,34 @@ impl PullSecret {
     /// When nothing of the Secret can be used.
     pub fn read(secret: &Secret) -> Result<Self, SecretError> {
         let value = |key: &str| secret.data.get(key).map(|bytes| bytes.expose().as_slice());
-        Self::from_data(&secret.name, &secret.kind, value)
+        Self::from_content(secret.name.clone(), &Content::of(&secret.kind, value)?)
     }
 
-    /// Like [`Self::read`], where the data of a Secret lies somewhere else: `data` gives the value of a key.
+    /// Like [`Self::read`], where the data of a Secret lies somewhere else: `data` gives the value of a key. Nothing if it
+    /// is about none of `hosts`; what is wrong in it then is not looked for, unless it is no JSON at all.
     ///
     /// # Errors
     /// When nothing of the Secret can be used.
-    pub fn from_data<'a>(
-        name: &SecretName,
+    pub fn about<'a>(
+        hosts: &Hosts<'_>,
+        name: impl FnOnce() -> SecretName,
         kind: &str,
         data: impl FnOnce(&str) -> Option<&'a [u8]>,
-    ) -> Result<Self, SecretError> {
-        let known = PULL_SECRETS.into_iter().find(|(known, ..)| *known == kind);
-        let (kind, key, format) = known.ok_or_else(|| SecretError::Type { kind: kind.to_owned() })?;
-        let missing = SecretError::MissingKey { kind, key };
-        let bytes = data(key).filter(|bytes| !bytes.is_empty()).ok_or(missing)?;
-        let document =
-            Document::parse(bytes, format).map_err(|error| SecretError::Document { key, error })?;
+    ) -> Result<Option<Self>, SecretError> {
+        let content = Content::of(kind, data)?;
+        if hosts.may_be_named_in(content.bytes) {
+            return Self::from_content(name(), &content).map(Some);
+        }
+        RawValue::parse(content.bytes).map_err(|error| content.refused(error.into()))?;
+        Ok(None)
+    }
 
+    fn from_content(name: SecretName, content: &Content<'_>) -> Result<Self, SecretError> {
+        let document =
+            Document::parse(content.bytes, content.format).map_err(|error| content.refused(error))?;
         let map = || {
-            let value = DocPath::root().key("data").key(key);
-            if format == Format::Auths { value.key("auths") } else { value }
+            let value = DocPath::root().key("data").key(content.key);
+            if content.format == Format::Auths { value.key("auths") } else { value }
         };
         let mut entries = Vec::new();
         let mut findings = Vec::new();
@@ -230,7 +259,7 @@ impl PullSecret {
             let rank = |entry: &ScopedCredential| entry.key != entry.scope.as_str();
             rank(a).cmp(&rank(b)).then_with(|| a.key.cmp(&b.key))
         });
-        Ok(Self { name: name.clone(), entries, findings })
+        Ok(Self { name, entries, findings })
     }
 
     /// Where the Secret is.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use pullwright_engine::credentials::{Secret, SecretError, SecretName, Sensitive};
+use pullwright_engine::credentials::{Hosts, Secret, SecretError, SecretName, Sensitive};
 use pullwright_engine::go::base64;
 use pullwright_engine::kubelet::Namespace;
 use serde::Deserialize;
@@ -60,7 +60,10 @@ struct PageMetadata {
 }
 
 /// Lists the namespace's pull secrets, by name.
-pub(crate) fn list(api: &Api<'_>, namespace: &Namespace) -> Result<Found, SecretsError> {
+///
+/// Those that are about none of `hosts` are only counted: a large namespace has credentials for many registries, and a pull
+/// asks few.
+pub(crate) fn list(api: &Api<'_>, namespace: &Namespace, hosts: &Hosts<'_>) -> Result<Found, SecretsError> {
     let mut found = Found::default();
     let what = format!("the list of pull secrets in namespace {namespace}");
     let selector = OTHER_TYPES.map(|kind| format!("type!={kind}")).join(",");
@@ -72,7 +75,7 @@ pub(crate) fn list(api: &Api<'_>, namespace: &Namespace) -> Result<Found, Secret
             Body::Protobuf(body) => {
                 let page = protobuf::Page::read(&body).map_err(|_| api.content(&what))?;
                 let pull_secrets = page.items.iter().filter(|item| TYPES.contains(&item.kind));
-                pull_secrets.for_each(|item| found.add_read(item.read_secret(namespace)));
+                pull_secrets.for_each(|item| found.add_read(item.read_secret(namespace, hosts)));
                 page.next.to_owned()
             }
             Body::Json(body) => {

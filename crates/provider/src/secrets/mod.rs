@@ -23,6 +23,8 @@ pub(crate) use named::named;
 pub struct Found {
     /// The Secrets that hold credentials.
     pub secrets: Vec<PullSecret>,
+    /// How many there are besides, which name no host of the pull.
+    pub elsewhere: usize,
     /// What could not be used, and why. The others still are.
     pub unusable: Vec<String>,
 }
@@ -77,17 +79,22 @@ pub(crate) struct Asker<'a> {
 }
 
 impl Found {
-    /// Adds a Secret, or why it cannot be used.
-    fn add(&mut self, secret: Result<Secret, (SecretName, SecretError)>) {
-        self.add_read(
-            secret.and_then(|secret| PullSecret::read(&secret).map_err(|error| (secret.name, error))),
-        );
+    /// How many Secrets could be read.
+    pub(crate) fn count(&self) -> usize {
+        self.secrets.len() + self.elsewhere
     }
 
-    /// Adds a Secret that was read, or why it cannot be used.
-    fn add_read(&mut self, read: Result<PullSecret, (SecretName, SecretError)>) {
+    /// Adds a Secret, or why it cannot be used.
+    fn add(&mut self, secret: Result<Secret, (SecretName, SecretError)>) {
+        let read = |secret: Secret| PullSecret::read(&secret).map_err(|error| (secret.name, error));
+        self.add_read(secret.and_then(read).map(Some));
+    }
+
+    /// Adds a Secret that was read, counts one that is for elsewhere, or says why it cannot be used.
+    fn add_read(&mut self, read: Result<Option<PullSecret>, (SecretName, SecretError)>) {
         match read {
-            Ok(secret) => {
+            Ok(None) => self.elsewhere += 1,
+            Ok(Some(secret)) => {
                 let said = secret
                     .findings()
                     .iter()

@@ -3,18 +3,15 @@
 //! All of the cluster's own components ask for it. A list of Secrets is shorter by a third than in JSON, comes sooner by as
 //! much, and is read here without looking at most of it. A server that has only JSON answers JSON.
 
-use pullwright_engine::credentials::{PullSecret, SecretError, SecretName};
+use pullwright_engine::credentials::{Hosts, PullSecret, SecretError, SecretName};
 use pullwright_engine::kubelet::Namespace;
+use pullwright_engine::protobuf::{Fields, Malformed, last, text};
 
 /// Its name in `Accept` and `Content-Type`.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
 /// What every object in this encoding begins with.
 const MAGIC: &[u8] = b"k8s\0";
-
-/// Not the encoding of what it should be.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Malformed;
 
 /// A page of a list, borrowed from the answer.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +40,7 @@ impl<'a> Page<'a> {
     /// Reads a `SecretList`.
     pub(super) fn read(body: &'a [u8]) -> Result<Self, Malformed> {
         let (mut next, mut items) = (None, Vec::new());
-        for field in Fields(object(body, "SecretList")?) {
+        for field in Fields::of(object(body, "SecretList")?) {
             match field? {
                 (1, metadata) => next = Some(text(last(metadata, 3)?)?),
                 (2, item) => items.push(Item::read(item)?),
@@ -58,7 +55,7 @@ impl<'a> Page<'a> {
 impl<'a> Item<'a> {
     fn read(secret: &'a [u8]) -> Result<Self, Malformed> {
         let mut item = Self::default();
-        for field in Fields(secret) {
+        for field in Fields::of(secret) {
             match field? {
                 (1, metadata) => item.name = text(last(metadata, 1)?)?,
                 (2, entry) => item.data.push((text(last(entry, 1)?)?, last(entry, 2)?)),
@@ -69,11 +66,16 @@ impl<'a> Item<'a> {
         if item.name.is_empty() { Err(Malformed) } else { Ok(item) }
     }
 
-    pub(super) fn read_secret(&self, namespace: &Namespace) -> Result<PullSecret, (SecretName, SecretError)> {
-        let name = SecretName { namespace: namespace.to_string(), name: self.name.to_owned() };
+    /// The pull secret that it is; nothing if it is about none of `hosts`.
+    pub(super) fn read_secret(
+        &self,
+        namespace: &Namespace,
+        hosts: &Hosts<'_>,
+    ) -> Result<Option<PullSecret>, (SecretName, SecretError)> {
+        let name = || SecretName { namespace: namespace.to_string(), name: self.name.to_owned() };
         let value =
             |key: &str| self.data.iter().rev().find(|(name, _)| *name == key).map(|(_, value)| *value);
-        PullSecret::from_data(&name, self.kind, value).map_err(|error| (name, error))
+        PullSecret::about(hosts, name, self.kind, value).map_err(|error| (name(), error))
     }
 }
 
@@ -86,75 +88,6 @@ pub(super) fn message(body: &[u8]) -> Result<&str, Malformed> {
 fn object<'a>(body: &'a [u8], kind: &str) -> Result<&'a [u8], Malformed> {
     let envelope = body.strip_prefix(MAGIC).ok_or(Malformed)?;
     if last(last(envelope, 1)?, 2)? == kind.as_bytes() { last(envelope, 2) } else { Err(Malformed) }
-}
-
-/// The value of field `number` in `message`; of several the last one counts, and one that is absent is empty.
-fn last(message: &[u8], number: u64) -> Result<&[u8], Malformed> {
-    let mut value = &[][..];
-    for field in Fields(message) {
-        let (found, bytes) = field?;
-        if found == number {
-            value = bytes;
-        }
-    }
-    Ok(value)
-}
-
-fn text(bytes: &[u8]) -> Result<&str, Malformed> {
-    std::str::from_utf8(bytes).map_err(|_| Malformed)
-}
-
-/// The fields of a message, by number. Those that are numbers come without their value, since none is needed.
-struct Fields<'a>(&'a [u8]);
-
-impl<'a> Fields<'a> {
-    fn field(&mut self) -> Option<(u64, &'a [u8])> {
-        let tag = self.varint()?;
-        let value = match tag & 7 {
-            0 => self.varint().map(|_| &[][..])?,
-            1 => self.take(8).map(|_| &[][..])?,
-            2 => {
-                let length = self.varint()?;
-                self.take(length)?
-            }
-            5 => self.take(4).map(|_| &[][..])?,
-            _ => return None,
-        };
-        Some((tag >> 3, value))
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = *self.take(1)?.first()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    fn take(&mut self, length: u64) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
-        self.0 = rest;
-        Some(taken)
-    }
-}
-
-impl<'a> Iterator for Fields<'a> {
-    type Item = Result<(u64, &'a [u8]), Malformed>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let field = self.field().ok_or(Malformed);
-        if field.is_err() {
-            self.0 = &[];
-        }
-        Some(field)
-    }
 }
 
 #[cfg(test)]
@@ -170,12 +103,16 @@ mod tests {
         let page = Page::read(PAGE).unwrap();
         assert!(page.next.starts_with("eyJ2IjoibWV0YS5rOHMuaW8vdjEi"), "{}", page.next);
         let namespace = "with-10".parse().unwrap();
-        let secrets: Vec<_> = page.items.iter().map(|item| item.read_secret(&namespace).unwrap()).collect();
+        let read = |hosts: &Hosts<'_>| -> Vec<_> {
+            page.items.iter().filter_map(|item| item.read_secret(&namespace, hosts).unwrap()).collect()
+        };
+        let secrets = read(&Hosts::any());
         let names: Vec<_> = secrets.iter().map(|secret| secret.name().to_string()).collect();
         assert_eq!(names, ["with-10/pull-secret-0000", "with-10/pull-secret-0001"]);
         let keys: Vec<_> = secrets.iter().map(|secret| secret.entries()[0].key.as_str()).collect();
         assert_eq!(keys, ["mirror-0.example:5000", "mirror-1.example:5000"]);
         assert_eq!(secrets[1].entries()[0].credential.username, "user-1");
+        assert_eq!(read(&Hosts::of(["mirror-1.example:5000/nginx"])), secrets[1..], "those about a host");
         assert!(!format!("{page:?}").contains("user-1"), "{page:?}");
     }
 
@@ -195,10 +132,6 @@ mod tests {
         // Behind the list the envelope has two more fields, which are empty.
         for end in 0..PAGE.len() - 4 {
             assert_eq!(Page::read(&PAGE[..end]), Err(Malformed), "{end}");
-        }
-        // Lengths and numbers without end, and a kind of field that there is not.
-        for broken in [&b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"[..], &[0xff; 12], b"\x0b"] {
-            assert_eq!(Fields(broken).next(), Some(Err(Malformed)), "{broken:?}");
         }
     }
 }
