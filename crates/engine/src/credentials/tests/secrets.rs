@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::{PullSecret, Secret, SecretError};
+use super::super::{Hosts, PullSecret, Secret, SecretError};
 use super::{basic, pull_secret, secret};
 use crate::finding::Severity;
 use crate::go::base64;
@@ -28,6 +28,20 @@ fn a_secret_is_used_when_type_and_key_agree() {
     assert!(missing(read(CONFIG_JSON.0, CONFIG_JSON.1, "")));
     assert!(matches!(read("Opaque", CONFIG_JSON.1, auths), Err(SecretError::Type { .. })));
     assert!(matches!(read(CONFIG_JSON.0, CONFIG_JSON.1, "{"), Err(SecretError::Document { .. })));
+}
+
+#[test]
+fn a_secret_for_other_hosts_is_nothing_to_a_pull_unless_it_was_cut() {
+    let about = |document: &'static str| {
+        let name = || secret("s", CONFIG_JSON.0, CONFIG_JSON.1, "{}").name;
+        let hosts = Hosts::of(["q.io/team/app"]);
+        PullSecret::about(&hosts, name, CONFIG_JSON.0, |_| Some(document.as_bytes()))
+    };
+    let entries = |document| about(document).unwrap().map(|read| read.entries().len());
+    assert_eq!(entries(r#"{"auths": {"q.io": {"auth": "dTpw"}, "x.io": {"auth": "dTpw"}}}"#), Some(2));
+    assert_eq!(entries(r#"{"auths": {"x.io": {"auth": "dTpw"}}}"#), None);
+    assert!(matches!(about(r#"{"auths": {"x.io""#), Err(SecretError::Document { .. })), "cut");
+    assert!(matches!(about("eyJhdXRocyI6e319"), Err(SecretError::Document { .. })), "encoded twice");
 }
 
 #[test]
