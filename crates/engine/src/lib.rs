@@ -14,6 +14,7 @@ pub mod credentials;
 pub mod finding;
 pub mod go;
 pub mod kubelet;
+pub mod mirrors;
 pub mod plan;
 pub mod protobuf;
 pub mod reference;

@@ -81,12 +81,25 @@ impl NodeRoot {
     /// # Errors
     /// If the folder cannot be opened or listed.
     pub fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        self.entries(path, |kind| kind != FileType::Directory)
+    }
+
+    /// The names of the folders in a folder, and of links, which may lead to one.
+    ///
+    /// # Errors
+    /// If the folder cannot be opened or listed.
+    pub fn folders(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        self.entries(path, |kind| matches!(kind, FileType::Directory | FileType::Symlink | FileType::Unknown))
+    }
+
+    fn entries(&self, path: &Path, wanted: impl Fn(FileType) -> bool) -> io::Result<Vec<OsString>> {
         let folder = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut names = Vec::new();
         for entry in Dir::new(folder)? {
             let entry = entry?;
-            if entry.file_type() != FileType::Directory {
-                names.push(os_string(entry.file_name().to_bytes()));
+            let name = entry.file_name().to_bytes();
+            if wanted(entry.file_type()) && name != b"." && name != b".." {
+                names.push(os_string(name));
             }
         }
         Ok(names)

@@ -68,8 +68,8 @@ fn registries_that_are_not_asked_take_no_more_than_reading_them() {
         println!("{counted} instructions for {load:?}");
         counted
     });
-    // Each has four lines, which took 4.3 thousand.
-    assert!(many.saturating_sub(few) <= 5_400 * 1000, "{few} instructions without, {many} with a thousand");
+    // Each has four lines, which took 4.6 thousand.
+    assert!(many.saturating_sub(few) <= 5_750 * 1000, "{few} instructions without, {many} with a thousand");
 }
 
 #[test]

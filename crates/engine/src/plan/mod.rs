@@ -2,6 +2,7 @@
 //! whose credential, and why. What people read, what logs say and the JSON all come from this one value.
 
 mod any_pull;
+mod objects;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use serde::Serialize;
 
 use crate::credentials::{AuthFile, Choice, PullSecret, Shadowed, select};
 use crate::kubelet::CredentialProviderConfig;
+use crate::mirrors::ObjectName;
 use crate::reference::{Dialect, Reference, ReferenceError};
 use crate::registries::{Candidate, CandidateError, PullSource, RegistriesConf};
 
@@ -112,6 +114,9 @@ pub struct Governing {
     pub prefix: String,
     /// The file it stands in.
     pub file: PathBuf,
+    /// The objects of the cluster that it was rendered from, where those are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<ObjectName>,
 }
 
 /// One source with the credential that is used for it.
@@ -120,6 +125,9 @@ pub struct PlannedSource {
     /// Where, and under which conditions.
     #[serde(flatten)]
     pub source: PullSource,
+    /// The objects of the cluster that list this mirror, where those are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<ObjectName>,
     /// Whether this pull goes there, being by tag or by digest.
     pub serves_this_pull: bool,
     /// Whose credential, or why none.
@@ -173,6 +181,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<PullPlan, PlanError> {
                 .zip(&mut choices)
                 .map(|(source, (position, choice))| PlannedSource {
                     source: source.clone(),
+                    objects: Vec::new(),
                     serves_this_pull: source.serves.serves(&candidate.reference),
                     credential: choice.clone(),
                     shadowed: selection.shadowed(position),
@@ -202,7 +211,11 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<PullPlan, PlanError> {
 
 fn governing(registries: &RegistriesConf, reference: &Reference) -> Option<Governing> {
     let entry = registries.find(reference.name())?;
-    Some(Governing { prefix: entry.prefix.clone(), file: registries.origin(entry)?.to_owned() })
+    Some(Governing {
+        prefix: entry.prefix.clone(),
+        file: registries.origin(entry)?.to_owned(),
+        objects: Vec::new(),
+    })
 }
 
 fn invocation(inputs: &Inputs<'_>, asked_as: &str) -> (Invocation, Vec<ProviderMatch>) {

@@ -217,3 +217,59 @@ proptest! {
         prop_assert_eq!(planned(&keys.0), planned(&keys.1));
     }
 }
+
+#[test]
+fn a_mirror_is_named_with_the_objects_that_list_it() {
+    use crate::mirrors::{self, Kind, MirrorSet, RegistrySources, Rule};
+    let set = |kind, name: &str, source: &str, mirrors: &[&str]| MirrorSet {
+        kind,
+        name: name.to_owned(),
+        rules: vec![Rule {
+            source: source.to_owned(),
+            mirrors: mirrors.iter().map(|mirror| (*mirror).to_owned()).collect(),
+            policy: None,
+        }],
+    };
+    let sets = [
+        set(Kind::ImageDigestMirrorSet, "vendor", "quay.io", &["m.local/quay"]),
+        set(Kind::ImageDigestMirrorSet, "lab", "quay.io", &["n.local", "m.local/quay"]),
+        set(Kind::ImageTagMirrorSet, "tags", "quay.io", &["m.local/quay"]),
+        set(Kind::ImageDigestMirrorSet, "elsewhere", "quay.io/other", &["m.local/quay/team"]),
+    ];
+    let sources = RegistrySources { insecure: vec!["quay.io/team".to_owned()], ..RegistrySources::default() };
+    let file = std::path::Path::new("/etc/containers/registries.conf");
+    let conf = mirrors::merge(&mirrors::Inputs { sets: &sets, sources: &sources })
+        .registries_conf(file.to_owned())
+        .unwrap();
+    let objects = |image: &str, file: &std::path::Path| {
+        let mut plan = plan(&inputs(image, &conf, &[])).unwrap();
+        plan.name_objects(&sets, &sources, file);
+        let candidate = &plan.candidates[0];
+        let names = |objects: &[ObjectName]| objects.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let entry = names(&candidate.governed_by.as_ref().unwrap().objects);
+        let sources = candidate
+            .sources
+            .iter()
+            .map(|source| format!("{} {:?}", source.source.reference, names(&source.objects)));
+        (entry, sources.collect::<Vec<_>>())
+    };
+    let (entry, by_source) = objects("quay.io/x", file);
+    assert_eq!(entry, ["ImageDigestMirrorSet/vendor", "ImageDigestMirrorSet/lab", "ImageTagMirrorSet/tags"]);
+    assert_eq!(
+        by_source,
+        [
+            r#"n.local/x:latest ["ImageDigestMirrorSet/lab"]"#,
+            r#"m.local/quay/x:latest ["ImageDigestMirrorSet/vendor", "ImageDigestMirrorSet/lab"]"#,
+            r#"m.local/quay/x:latest ["ImageTagMirrorSet/tags"]"#,
+            r"quay.io/x:latest []",
+        ]
+    );
+    // The entry that only makes a part insecure takes over the mirrors around it.
+    let (entry, by_source) = objects("quay.io/team/x", file);
+    assert_eq!(entry, ["Image/cluster"]);
+    assert_eq!(by_source[2], r#"m.local/quay/team/x:latest ["ImageTagMirrorSet/tags"]"#);
+    assert!(
+        objects("quay.io/x", std::path::Path::new("/etc/other.conf")).0.is_empty(),
+        "another file's entry"
+    );
+}

@@ -69,7 +69,8 @@ fn is_domain_component(text: &str) -> bool {
         && bytes.iter().all(|b| *b == b'-' || b.is_ascii_alphanumeric())
 }
 
-fn is_path(text: &str) -> bool {
+/// `component[/component…]`.
+pub(crate) fn is_path(text: &str) -> bool {
     text.split('/').all(is_path_component)
 }
 

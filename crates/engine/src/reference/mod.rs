@@ -10,7 +10,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 pub use digest::DigestError;
-pub(crate) use grammar::is_domain;
+pub(crate) use grammar::{is_domain, is_path};
 
 /// The host that names without one stand for.
 const DOCKER_HUB: &str = "docker.io";

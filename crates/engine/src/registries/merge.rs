@@ -58,6 +58,16 @@ impl ShortNameMode {
             _ => None,
         }
     }
+
+    /// The value as it stands in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforcing => "enforcing",
+            Self::Permissive => "permissive",
+            Self::Disabled => "disabled",
+        }
+    }
 }
 
 impl RegistriesConf {

@@ -6,6 +6,7 @@
 //! ([`RegistriesConf::pull_sources`]).
 
 mod candidates;
+mod change;
 mod decode;
 mod file;
 mod index;
@@ -19,10 +20,12 @@ mod sources;
 use serde::Serialize;
 
 pub use candidates::{Candidate, CandidateError, CandidateReason};
+pub use change::{Change, Changed, Notice};
 pub use file::ConfFile;
 pub use locations::{LoaderEnv, MainFile, SearchPath};
 pub use merge::{Alias, RegistriesConf, ShortNameMode};
 pub use problem::{ConfError, Problem};
+pub(crate) use sources::rewrite;
 pub use sources::{MirrorUse, PullSource, RewriteError, Role};
 
 /// One `[[registry]]` table after loading: prefix filled in, trailing slashes gone.

@@ -23,12 +23,7 @@ impl RegistriesConf {
             line(&mut out, "", "unqualified-search-registries", &string_list(hosts));
         }
         line(&mut out, "", "credential-helpers", &string_list(self.credential_helpers()));
-        let mode = match self.short_name_mode() {
-            super::ShortNameMode::Enforcing => "enforcing",
-            super::ShortNameMode::Permissive => "permissive",
-            super::ShortNameMode::Disabled => "disabled",
-        };
-        line(&mut out, "", "short-name-mode", &string(mode));
+        line(&mut out, "", "short-name-mode", &string(self.short_name_mode().as_str()));
         line(
             &mut out,
             "",

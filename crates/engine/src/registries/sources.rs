@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::index::{matched, wildcard_suffix};
-use super::{Endpoint, PullFromMirror, RegistriesConf, Registry};
+use super::{Endpoint, Mirror, PullFromMirror, RegistriesConf, Registry};
 use crate::reference::{Reference, ReferenceError};
 
 /// One place that an image may be pulled from.
@@ -126,6 +126,19 @@ impl RegistriesConf {
     }
 }
 
+impl Registry {
+    /// Which pulls a mirror of this entry serves.
+    #[must_use]
+    pub fn use_of(&self, mirror: &Mirror) -> MirrorUse {
+        match mirror.pull_from_mirror {
+            _ if self.mirror_by_digest_only => MirrorUse::DigestOnly,
+            None | Some(PullFromMirror::All) => MirrorUse::All,
+            Some(PullFromMirror::DigestOnly) => MirrorUse::DigestOnly,
+            Some(PullFromMirror::TagOnly) => MirrorUse::TagOnly,
+        }
+    }
+}
+
 /// The one source of a name that no entry governs.
 fn direct(reference: &Reference) -> PullSource {
     PullSource {
@@ -139,20 +152,13 @@ fn direct(reference: &Reference) -> PullSource {
 }
 
 fn endpoints(registry: &Registry) -> impl Iterator<Item = (Role, MirrorUse, &Endpoint)> {
-    let mirrors = registry.mirrors.iter().map(|mirror| {
-        let serves = match mirror.pull_from_mirror {
-            _ if registry.mirror_by_digest_only => MirrorUse::DigestOnly,
-            None | Some(PullFromMirror::All) => MirrorUse::All,
-            Some(PullFromMirror::DigestOnly) => MirrorUse::DigestOnly,
-            Some(PullFromMirror::TagOnly) => MirrorUse::TagOnly,
-        };
-        (Role::Mirror, serves, &mirror.endpoint)
-    });
+    let mirrors =
+        registry.mirrors.iter().map(|mirror| (Role::Mirror, registry.use_of(mirror), &mirror.endpoint));
     mirrors.chain([(Role::Location, MirrorUse::All, &registry.endpoint)])
 }
 
 /// Puts `location` in place of what `prefix` matches.
-pub(super) fn rewrite(
+pub(crate) fn rewrite(
     reference: &Reference,
     prefix: &str,
     location: &str,

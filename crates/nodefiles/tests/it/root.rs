@@ -31,6 +31,21 @@ fn what_is_no_file_is_refused() {
     assert_eq!(root.read_text(Path::new("/latin1")).unwrap_err().to_string(), "not UTF-8 text");
 }
 
+#[test]
+fn folders_and_the_rest_are_told_apart() {
+    let node = tempfile::tempdir().unwrap();
+    fs::create_dir(node.path().join("folder")).unwrap();
+    fs::write(node.path().join("file"), "").unwrap();
+    symlink("/folder", node.path().join("link")).unwrap();
+    let root = NodeRoot::at(node.path()).unwrap();
+    let sorted = |mut names: Vec<std::ffi::OsString>| {
+        names.sort();
+        names
+    };
+    assert_eq!(sorted(root.folders(Path::new("/")).unwrap()), ["folder", "link"]);
+    assert_eq!(sorted(root.list(Path::new("/")).unwrap()), ["file", "link"]);
+}
+
 fn rustix_mkfifo(path: &Path) {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();

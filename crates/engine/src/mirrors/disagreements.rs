@@ -1,0 +1,107 @@
+//! Rules about one source that want different things: which of them gets its way, and who is told.
+
+use super::SourcePolicy;
+use super::check::GoodRule;
+use super::notes::Notes;
+use super::scopes::Applied;
+use super::sources::Source;
+use crate::finding::{DocPath, Finding};
+use crate::go::quote::quote;
+
+/// Tells both authors wherever a list does not get its order.
+pub(super) fn about_order(source: &Source<'_>, notes: &mut Notes<'_>) {
+    for conflict in &source.conflicts {
+        let rule = &source.rules[conflict.list];
+        let other = conflict.against.map(|list| &source.rules[list]);
+        let (before, after) = (quote(conflict.before), quote(conflict.after));
+        let scope = quote(source.scope);
+        let reason = match other {
+            Some(other) => {
+                let object = named(other, rule, notes);
+                let message = format!(
+                    "the order of these mirrors of {scope} contradicts {}, which puts {before} before {after}",
+                    named(rule, other, notes)
+                );
+                notes.tell(other.set, order_conflict(mirrors_at(other, notes), message));
+                format!("contradicts {object}")
+            }
+            None => "is not kept, because other lists contradict each other".to_owned(),
+        };
+        let message = format!(
+            "the order of these mirrors of {scope} {reason}: {before} stands before {after}, but is asked after it"
+        );
+        notes.tell(rule.set, order_conflict(mirrors_at(rule, notes), message));
+    }
+}
+
+fn order_conflict(at: DocPath, message: String) -> Finding {
+    Finding::warning("mirrors/order-conflict", at, message)
+        .with_help("put all mirrors of the source into one list, in the order you want")
+}
+
+fn mirrors_at(rule: &GoodRule<'_>, notes: &Notes<'_>) -> DocPath {
+    notes.set(rule.set).rule_at(rule.rule).key("mirrors")
+}
+
+/// The object of `rule`, or which of its rules if both are of one object.
+fn named(rule: &GoodRule<'_>, beside: &GoodRule<'_>, notes: &Notes<'_>) -> String {
+    if rule.set == beside.set {
+        notes.set(rule.set).rule_at(rule.rule).to_string()
+    } else {
+        notes.object(rule.set).to_string()
+    }
+}
+
+/// Tells the authors wherever a rule does not forbid asking its source and another one does: at the same
+/// source, or for the other kind of pull at one around it. Forbidding wins, because a node has one flag for both
+/// kinds, and of the two mistakes it is the one that contacts nobody.
+pub(super) fn about_policy(source: &Source<'_>, applied: &Applied<'_>, notes: &mut Notes<'_>) {
+    let other = applied.nearest(source.pulls.others()).applied;
+    let Some(never) = source.never.or_else(|| other?.never) else {
+        return;
+    };
+    let scope = never.source;
+    let mut overruled = source.rules.iter().filter(|rule| rule.policy != never.policy).peekable();
+    // Of the scopes inside its source its author need not hear: there may be thousands.
+    if let Some(rule) = overruled.peek().filter(|rule| rule.source == scope) {
+        let message = format!(
+            "{} is never contacted, although {} {}",
+            quote(scope),
+            named(rule, never, notes),
+            match rule.policy {
+                Some(SourcePolicy::AllowContactingSource) => "says AllowContactingSource",
+                _ => "says nothing about it",
+            },
+        );
+        let at = notes.set(never.set).rule_at(never.rule).key("mirrorSourcePolicy");
+        notes.tell(
+            never.set,
+            Finding::warning("mirrors/policy-conflict", at, message).with_help(SAY_THE_SAME),
+        );
+    }
+    for rule in overruled {
+        tell_overruled(rule, never, notes);
+    }
+}
+
+const SAY_THE_SAME: &str = "say the same in every object that names the source";
+
+fn tell_overruled(rule: &GoodRule<'_>, never: &GoodRule<'_>, notes: &mut Notes<'_>) {
+    let at = notes.set(rule.set).rule_at(rule.rule);
+    let by = named(never, rule, notes);
+    let source = quote(rule.source);
+    let whose =
+        if never.source == rule.source { String::new() } else { format!(" of {}", quote(never.source)) };
+    let finding = if rule.policy == Some(SourcePolicy::AllowContactingSource) {
+        let message = format!(
+            "AllowContactingSource is not applied: {source} is never contacted, because of NeverContactSource{whose} in {by}"
+        );
+        Finding::error("mirrors/policy-conflict", at.key("mirrorSourcePolicy"), message)
+    } else {
+        let message = format!(
+            "{source} is never contacted, because of NeverContactSource{whose} in {by}; nothing is said about it here"
+        );
+        Finding::warning("mirrors/policy-conflict", at, message)
+    };
+    notes.tell(rule.set, finding.with_help(SAY_THE_SAME));
+}

@@ -1,0 +1,100 @@
+//! The result: entries for `registries.conf`, and the verdicts.
+
+use std::path::PathBuf;
+
+use super::check::{self, GoodRule, GoodSources};
+use super::entries::Entries;
+use super::notes::Notes;
+use super::reach::Lookup;
+use super::render::render;
+use super::scopes::Scopes;
+use super::sources::{Pulls, sources};
+use super::{MirrorSet, RegistrySources, Verdict, disagreements, reach};
+use crate::registries::{ConfError, ConfFile, RegistriesConf, Registry};
+
+/// Everything that the result is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The objects; their order does not matter.
+    pub sets: &'a [MirrorSet],
+    /// What `Image/cluster` says.
+    pub sources: &'a RegistrySources,
+}
+
+/// What the objects say together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The entries, in the order of the file.
+    pub registries: Vec<Registry>,
+    /// Where names without a registry are looked for, if that is said.
+    pub search: Option<Vec<String>>,
+    /// One verdict for each of [`Inputs::sets`], in their order.
+    pub verdicts: Vec<Verdict>,
+    /// The verdict on `Image/cluster`.
+    pub sources: Verdict,
+}
+
+impl Merged {
+    /// The text of `registries.conf`, in the shape of the Go encoder: equal input gives equal bytes.
+    #[must_use]
+    pub fn render(&self) -> String {
+        render(&self.registries, self.search.as_deref())
+    }
+
+    /// The result as a node reads it from a file at `path`.
+    ///
+    /// # Errors
+    /// Never for what [`merge`] makes: everything in it was checked. The reading is the loader's own all the same,
+    /// so that a plan made from it is the plan of a node.
+    pub fn registries_conf(&self, path: PathBuf) -> Result<RegistriesConf, ConfError> {
+        Ok(RegistriesConf::merge([(path, ConfFile::parse(&self.render())?)]))
+    }
+}
+
+/// Merges all objects.
+#[must_use]
+pub fn merge(inputs: &Inputs<'_>) -> Merged {
+    let mut notes = Notes::new(inputs.sets);
+    let (by_digest, by_tag) = good_rules(&mut notes);
+    let by_digest = sources(Pulls::ByDigest, &by_digest);
+    let by_tag = sources(Pulls::ByTag, &by_tag);
+    let mut registry_sources = GoodSources::new(inputs.sources);
+    let scopes = Scopes::new(&by_digest, &by_tag, &registry_sources);
+    let entries = Entries::new(&scopes);
+    let lookup = Lookup::new(&scopes, &entries);
+    for pulls in [Pulls::ByDigest, Pulls::ByTag] {
+        for (scope, applied) in scopes.all.iter().zip(&entries.applied) {
+            let Some(source) = scope.source(pulls) else { continue };
+            disagreements::about_order(source, &mut notes);
+            disagreements::about_policy(source, applied, &mut notes);
+            reach::about_source(source, applied, &lookup, &mut notes);
+        }
+    }
+    reach::about_left_out(&entries.left_out, &mut notes);
+    reach::about_insecure(by_digest.iter().chain(&by_tag), &mut registry_sources);
+    Merged {
+        registries: entries.registries,
+        search: registry_sources.search.take(),
+        verdicts: notes.verdicts(),
+        sources: registry_sources.verdict(),
+    }
+}
+
+/// All rules that can be used, for pulls by digest and for those by tag, sorted by source.
+fn good_rules<'a>(notes: &mut Notes<'a>) -> (Vec<GoodRule<'a>>, Vec<GoodRule<'a>>) {
+    let (mut by_digest, mut by_tag) = (Vec::new(), Vec::new());
+    for set in 0..notes.len() {
+        let object = notes.set(set);
+        let rules = match Pulls::of(object.kind) {
+            Pulls::ByDigest => &mut by_digest,
+            Pulls::ByTag => &mut by_tag,
+        };
+        for (index, rule) in object.rules.iter().enumerate() {
+            rules.extend(check::rule(rule, set, index, notes));
+        }
+    }
+    // Stable: rules of one source stay in the order of the objects' names.
+    by_digest.sort_by_key(|rule| rule.source);
+    by_tag.sort_by_key(|rule| rule.source);
+    (by_digest, by_tag)
+}

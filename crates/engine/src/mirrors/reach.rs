@@ -1,0 +1,207 @@
+//! What a rule does not reach although it is in the file, and what it reaches although it does not say so.
+
+use std::collections::{HashMap, HashSet};
+
+use super::check::{GoodRule, GoodSources};
+use super::entries::{Entries, LeftOut, takes_a_port};
+use super::notes::Notes;
+use super::scopes::{Applied, Scopes};
+use super::sources::{Pulls, Source};
+use crate::finding::{DocPath, Finding};
+use crate::go::quote::quote;
+use crate::registries::Registry;
+
+/// Which entry a node uses for a name.
+pub(super) struct Lookup<'s, 'a> {
+    scopes: &'s Scopes<'a>,
+    registries: &'s [Registry],
+    any_blocked: bool,
+}
+
+impl<'s, 'a> Lookup<'s, 'a> {
+    /// Among all entries, which are final.
+    pub(super) fn new(scopes: &'s Scopes<'a>, entries: &'s Entries<'a>) -> Self {
+        let any_blocked = entries.registries.iter().any(|entry| entry.blocked);
+        Self { scopes, registries: &entries.registries, any_blocked }
+    }
+
+    fn governing(&self, name: &str) -> Option<&'s Registry> {
+        self.scopes.governing(name).map(|position| &self.registries[position])
+    }
+}
+
+/// Looks at one source among all others.
+pub(super) fn about_source(
+    source: &Source<'_>,
+    applied: &Applied<'_>,
+    lookup: &Lookup<'_, '_>,
+    notes: &mut Notes<'_>,
+) {
+    hidden(source, lookup, notes);
+    if let Some(outer) = applied.nearest(source.pulls).hidden {
+        hides(source, outer, notes);
+    }
+    if applied.nearest(source.pulls.others()).applied.is_none() {
+        refuses_others(source, notes);
+    }
+    if lookup.any_blocked {
+        for rule in source.rules {
+            blocked_mirrors(rule, lookup, notes);
+        }
+    }
+}
+
+/// The library prefers the longer text, and of two as long the wildcard: `*.example.com` over `a.example.com`.
+fn hidden(source: &Source<'_>, lookup: &Lookup<'_, '_>, notes: &mut Notes<'_>) {
+    let Some(entry) = lookup.governing(source.scope).filter(|entry| entry.prefix != source.scope) else {
+        return;
+    };
+    for rule in source.rules {
+        let message = format!(
+            "{} is never used: nodes prefer {}, which is as long",
+            quote(source.scope),
+            quote(&entry.prefix)
+        );
+        let help = "name the repositories below it as sources instead";
+        let at = notes.set(rule.set).rule_at(rule.rule).key("source");
+        notes.tell(rule.set, Finding::warning("mirrors/hidden-source", at, message).with_help(help));
+    }
+}
+
+/// Only the most specific source applies: this one takes its images away from the next one around it.
+fn hides(source: &Source<'_>, outer: &Source<'_>, notes: &mut Notes<'_>) {
+    let never = outer.never.filter(|_| source.never.is_none());
+    for rule in source.rules {
+        // They are sorted by object.
+        let ends = [outer.rules.first(), outer.rules.last()];
+        let strangers = ends.into_iter().flatten().find(|other| other.set != rule.set);
+        let finding = match (never, strangers) {
+            (Some(never), _) => {
+                let message = format!(
+                    "{} may be contacted: NeverContactSource of {} in {} does not reach this more specific source",
+                    quote(source.scope),
+                    quote(outer.scope),
+                    notes.object(never.set)
+                );
+                warning(rule, notes, message)
+                    .with_help("set mirrorSourcePolicy: NeverContactSource here as well")
+            }
+            (None, Some(other)) => {
+                let message = format!(
+                    "images of {} are not pulled from the mirrors of {} in {}: only the most specific source applies",
+                    quote(source.scope),
+                    quote(outer.scope),
+                    notes.object(other.set)
+                );
+                warning(rule, notes, message)
+                    .with_help("repeat those mirrors here if they have the images too")
+            }
+            (None, None) => continue,
+        };
+        notes.tell(rule.set, finding);
+    }
+}
+
+fn warning(rule: &GoodRule<'_>, notes: &Notes<'_>, message: String) -> Finding {
+    let at = notes.set(rule.set).rule_at(rule.rule).key("source");
+    Finding::warning("mirrors/hides-source", at, message)
+}
+
+/// A node has one flag for both kinds of pull: who forbids the source to pulls by digest forbids it to those by tag.
+fn refuses_others(source: &Source<'_>, notes: &mut Notes<'_>) {
+    let Some(never) = source.never else { return };
+    let (pulls, kind) = match source.pulls.others() {
+        Pulls::ByDigest => ("digest", "ImageDigestMirrorSet"),
+        Pulls::ByTag => ("tag", "ImageTagMirrorSet"),
+    };
+    let message = format!(
+        "pulls of {} by {pulls} are refused: NeverContactSource counts for them too, and no {kind} names a mirror",
+        quote(source.scope)
+    );
+    let at = notes.set(never.set).rule_at(never.rule).key("mirrorSourcePolicy");
+    let help = format!("if they are needed, name mirrors for them in an {kind}");
+    notes.tell(never.set, Finding::warning("mirrors/other-kind-refused", at, message).with_help(help));
+}
+
+/// A node asks the entry that governs the mirror whether it may ask there.
+fn blocked_mirrors(rule: &GoodRule<'_>, lookup: &Lookup<'_, '_>, notes: &mut Notes<'_>) {
+    for (at, mirror) in placed(rule, notes).filter(|(_, mirror)| *mirror != rule.source) {
+        let Some(entry) = lookup.governing(mirror).filter(|entry| entry.blocked) else { continue };
+        let message = format!(
+            "mirror {} of {} is never asked: {} is blocked",
+            quote(mirror),
+            quote(rule.source),
+            quote(&entry.prefix)
+        );
+        let help =
+            "remove the mirror, or what blocks it: blockedRegistries of Image/cluster, or NeverContactSource";
+        let at = mirror_at(rule, at, notes);
+        notes.tell(rule.set, Finding::warning("mirrors/blocked-mirror", at, message).with_help(help));
+    }
+}
+
+/// The mirrors of a rule that are used, each with its place in the list as it is written.
+fn placed<'a>(rule: &GoodRule<'a>, notes: &Notes<'a>) -> impl Iterator<Item = (usize, &'a str)> + use<'a> {
+    let written = notes.set(rule.set).rules[rule.rule].mirrors.iter().enumerate();
+    let mut used = rule.mirrors.clone().into_iter().peekable();
+    written.filter_map(move |(at, mirror)| Some((at, used.next_if(|used| used == mirror)?)))
+}
+
+fn mirror_at(rule: &GoodRule<'_>, mirror: usize, notes: &Notes<'_>) -> DocPath {
+    notes.set(rule.set).rule_at(rule.rule).key("mirrors").index(mirror)
+}
+
+/// Tells of mirrors that do not serve a scope with a port inside their wildcard: once, however many there are.
+pub(super) fn about_left_out(left_out: &[LeftOut<'_>], notes: &mut Notes<'_>) {
+    let mut told = HashSet::new();
+    for LeftOut { source, scope } in left_out {
+        if !told.insert((source.scope, source.pulls)) {
+            continue;
+        }
+        for rule in source.rules {
+            for (at, mirror) in placed(rule, notes).filter(|(_, mirror)| !takes_a_port(mirror)) {
+                let (mirror, scope) = (quote(mirror), quote(scope));
+                let message = format!("mirror {mirror} does not serve {scope}: a port cannot follow it");
+                let help = format!("name {scope} as a source with its own mirrors");
+                let at = mirror_at(rule, at, notes);
+                let finding = Finding::warning("mirrors/port-below-wildcard", at, message).with_help(help);
+                notes.tell(rule.set, finding);
+            }
+        }
+    }
+}
+
+/// Tells of insecure scopes inside a mirror: a pull through the mirror goes by the mirror's own flag.
+pub(super) fn about_insecure<'a>(all: impl Iterator<Item = &'a Source<'a>>, sources: &mut GoodSources<'a>) {
+    // What is around the insecure scopes, which are few, is what mirrors, which are many, are looked up in.
+    let mut inside: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (number, (_, scope)) in sources.insecure.iter().enumerate() {
+        for (end, _) in scope.match_indices('/') {
+            inside.entry(&scope[..end]).or_default().push(number);
+        }
+    }
+    if inside.is_empty() {
+        return;
+    }
+    let mut through: Vec<Option<(&str, &str)>> = vec![None; sources.insecure.len()];
+    for source in all {
+        for mirror in &source.mirrors {
+            for number in inside.get(mirror).into_iter().flatten() {
+                through[*number].get_or_insert((source.scope, mirror));
+            }
+        }
+    }
+    for (number, through) in through.into_iter().enumerate() {
+        let Some((source, mirror)) = through else { continue };
+        sources.tell_insecure(number, |at, scope| {
+            let message = format!(
+                "pulls of {} through its mirror {} are not insecure below {}",
+                quote(source),
+                quote(mirror),
+                quote(scope)
+            );
+            let help = format!("list {} itself if all of it is insecure", quote(mirror));
+            Finding::warning("registry-sources/insecure-below-mirror", at, message).with_help(help)
+        });
+    }
+}

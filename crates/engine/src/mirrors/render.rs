@@ -1,0 +1,47 @@
+//! The text of the file, as the Go encoder writes the Machine Config Operator's.
+
+use super::scope::wildcard_suffix;
+use crate::registries::{Endpoint, Registry};
+
+/// Renders what was checked before: nothing in it needs to be escaped.
+pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> String {
+    let mirrors: usize = registries.iter().map(|registry| registry.mirrors.len()).sum();
+    let mut out = String::with_capacity(128 + 96 * registries.len() + 112 * mirrors);
+    if let Some(hosts) = search {
+        let quoted: Vec<String> = hosts.iter().map(|host| format!("\"{host}\"")).collect();
+        push(&mut out, &["unqualified-search-registries = [", &quoted.join(", "), "]\n"]);
+    }
+    out.push_str("short-name-mode = \"\"\nadditional-layer-store-auth-helper = \"\"\n");
+    for registry in registries {
+        // The operator gives a wildcard as the prefix, everything else as the location alone.
+        let prefix = if wildcard_suffix(&registry.prefix).is_some() { registry.prefix.as_str() } else { "" };
+        push(&mut out, &["\n[[registry]]\n  prefix = \"", prefix, "\"\n"]);
+        push_endpoint(&mut out, "  ", &registry.endpoint);
+        if registry.blocked {
+            out.push_str("  blocked = true\n");
+        }
+        for mirror in &registry.mirrors {
+            out.push_str("\n  [[registry.mirror]]\n");
+            push_endpoint(&mut out, "    ", &mirror.endpoint);
+            if let Some(serves) = mirror.pull_from_mirror {
+                push(&mut out, &["    pull-from-mirror = \"", serves.as_str(), "\"\n"]);
+            }
+        }
+    }
+    out
+}
+
+fn push_endpoint(out: &mut String, indent: &str, endpoint: &Endpoint) {
+    if !endpoint.location.is_empty() {
+        push(out, &[indent, "location = \"", &endpoint.location, "\"\n"]);
+    }
+    if endpoint.insecure {
+        push(out, &[indent, "insecure = true\n"]);
+    }
+}
+
+fn push(out: &mut String, parts: &[&str]) {
+    for part in parts {
+        out.push_str(part);
+    }
+}

@@ -1,0 +1,59 @@
+//! What became of one object, for its author.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::finding::{Finding, Severity};
+
+/// An object as messages name it: `ImageDigestMirrorSet/vendor`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct ObjectName {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its `metadata.name`.
+    pub name: String,
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind, self.name)
+    }
+}
+
+/// How much of an object is in the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// All of it.
+    Applied,
+    /// Some of it; the [`Severity::Error`] findings say what is missing.
+    Partly,
+    /// Nothing of it.
+    Rejected,
+}
+
+/// What became of one object, and everything its author should know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// Which object.
+    pub object: ObjectName,
+    /// How much of it is in the result.
+    pub outcome: Outcome,
+    /// Errors for what is not in the result, warnings for what is and may not be meant. The places are inside the
+    /// object: `spec.imageDigestMirrors[0].mirrors[1]`.
+    pub findings: Vec<Finding>,
+}
+
+impl Verdict {
+    /// The verdict on an object of which `used` of `parts` parts are in the result, completely or not.
+    pub(super) fn new(object: ObjectName, used: usize, parts: usize, findings: Vec<Finding>) -> Self {
+        let refused = findings.iter().any(|finding| finding.severity == Severity::Error);
+        let outcome = match (refused, used) {
+            (false, _) => Outcome::Applied,
+            (true, 0) if parts > 0 => Outcome::Rejected,
+            (true, _) => Outcome::Partly,
+        };
+        Self { object, outcome, findings }
+    }
+}
