@@ -10,6 +10,7 @@
 //!               kubelet (when) ──────┘
 //! ```
 
+pub mod containerd;
 pub mod credentials;
 pub mod finding;
 pub mod go;

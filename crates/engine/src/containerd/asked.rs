@@ -1,0 +1,93 @@
+//! Who is asked for the images of a registry or of a path in it: by `registries.conf`, and by containerd. Two such
+//! answers can be compared.
+
+use super::certs_d::DOCKER_HUB;
+use super::{By, CertsD, Endpoint, Scheme};
+use crate::reference::Reference;
+use crate::registries::{PullSource, RegistriesConf};
+
+/// A repository that no entry is written for, to see what governs everything around it. Two parts, because Docker
+/// Hub keeps repositories of one part elsewhere.
+const PROBE: &str = "pullwright.probe/image";
+const DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+/// One place, as `registries.conf` writes it: `host[:port][/path]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) place: String,
+    pub(super) insecure: bool,
+}
+
+/// The places that are asked, in order, each once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asking {
+    pub(super) by_tag: Vec<Asked>,
+    pub(super) by_digest: Vec<Asked>,
+}
+
+impl Asking {
+    /// By `registries.conf`, for the images below `scope` that no more specific entry governs. None if no such image
+    /// can be pulled, for which there are other findings.
+    pub(super) fn by_conf(conf: &RegistriesConf, scope: &str) -> Option<Self> {
+        let asked = |suffix: &str| {
+            let reference = Reference::parse_canonical(&format!("{scope}/{PROBE}{suffix}")).ok()?;
+            let sources = conf.pull_sources(&reference).ok()?;
+            let open = sources.iter().filter(|source| source.blocked_by.is_none());
+            Some(once(open.filter_map(|source| {
+                Some(Asked { place: place_of(source)?.to_owned(), insecure: source.insecure })
+            })))
+        };
+        Some(Self { by_tag: asked(":probe")?, by_digest: asked(&format!("@{DIGEST}"))? })
+    }
+
+    /// By containerd, for the images below `scope`.
+    pub(super) fn by_containerd(certs: &CertsD, scope: &str) -> Self {
+        let (host, path) = scope.split_at(scope.find('/').unwrap_or(scope.len()));
+        let endpoints = certs.endpoints(host);
+        let asked = |by| {
+            once(endpoints.iter().filter(|endpoint| endpoint.serves(by)).map(|endpoint| Asked {
+                place: format!("{}{path}", location(endpoint).unwrap_or_else(|| endpoint.to_string())),
+                insecure: endpoint.is_insecure(),
+            }))
+        };
+        Self { by_tag: asked(By::Tag), by_digest: asked(By::Digest) }
+    }
+
+    pub(super) fn of(&self, by: By) -> &[Asked] {
+        match by {
+            By::Tag => &self.by_tag,
+            By::Digest => &self.by_digest,
+        }
+    }
+}
+
+/// What `registries.conf` asks for any image below `scope`, blocked places included.
+pub(super) fn sources(conf: &RegistriesConf, scope: &str) -> Vec<PullSource> {
+    match Reference::parse_canonical(&format!("{scope}/{PROBE}")) {
+        Ok(probe) => conf.all_sources(&probe),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Where a source of [`sources`] puts the images below the scope; none if it keeps nothing of their names.
+pub(super) fn place_of(source: &PullSource) -> Option<&str> {
+    source.reference.name().strip_suffix(PROBE)?.strip_suffix('/')
+}
+
+/// The endpoint as a location of `registries.conf`; none if it is not below `/v2` and so cannot be written there.
+pub(super) fn location(endpoint: &Endpoint) -> Option<String> {
+    let host = if endpoint.host == DOCKER_HUB { "docker.io" } else { &endpoint.host };
+    let path = endpoint.path.trim_start_matches('/').strip_prefix("v2")?;
+    let usable = !host.is_empty() && !matches!(endpoint.scheme, Scheme::Other(_));
+    (usable && (path.is_empty() || path.starts_with('/'))).then(|| format!("{host}{path}"))
+}
+
+fn once(asked: impl Iterator<Item = Asked>) -> Vec<Asked> {
+    let mut places: Vec<Asked> = Vec::new();
+    for asked in asked {
+        if !places.contains(&asked) {
+            places.push(asked);
+        }
+    }
+    places
+}

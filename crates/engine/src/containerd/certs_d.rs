@@ -1,0 +1,227 @@
+//! `certs.d`, the folder of `hosts.toml` files: whom containerd asks for the images of a host, in order.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+use super::{Capabilities, Capability, Host, HostsError, HostsToml, Scheme};
+use crate::reference::Reference;
+
+/// The folder for hosts that have none of their own.
+pub const DEFAULT_FOLDER: &str = "_default";
+/// Where Docker Hub really is.
+pub(super) const DOCKER_HUB: &str = "registry-1.docker.io";
+
+/// The folders of a node, by name.
+#[derive(Debug, Clone, Default)]
+pub struct CertsD {
+    folders: BTreeMap<String, Folder>,
+}
+
+/// One folder, named after a host.
+#[derive(Debug, Clone)]
+pub enum Folder {
+    /// With a file that containerd accepts.
+    Hosts(HostsToml),
+    /// With a file that it refuses, and so goes on without.
+    Refused(HostsError),
+    /// Without a file, or with an empty one: certificates at most. It still keeps `_default` away from its host.
+    Certificates,
+}
+
+/// One place that containerd asks for an image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Endpoint {
+    /// Mirror or last resort.
+    pub role: Role,
+    /// What is tried first.
+    pub scheme: Scheme,
+    /// `host[:port]` as connected to: `registry-1.docker.io` for Docker Hub.
+    pub host: String,
+    /// What stands before the repository, mostly `/v2`.
+    pub path: String,
+    /// What it may be asked for.
+    pub capabilities: Capabilities,
+    /// Whether its certificate may be anybody's.
+    pub skip_verify: bool,
+    /// Whether plain HTTP is tried after TLS.
+    pub falls_back_to_http: bool,
+}
+
+/// Why an endpoint is in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// A host of the file.
+    Host,
+    /// The file's server, or the registry itself.
+    Server,
+}
+
+impl CertsD {
+    /// Adds a folder with the text of its `hosts.toml`, if it has one.
+    pub fn insert(&mut self, folder: impl Into<String>, hosts_toml: Option<&str>) {
+        let content = match hosts_toml {
+            None | Some("") => Folder::Certificates,
+            Some(text) => HostsToml::parse(text).map_or_else(Folder::Refused, Folder::Hosts),
+        };
+        self.folders.insert(folder.into(), content);
+    }
+
+    /// Adds a folder whose file is there already as a value.
+    pub(super) fn insert_read(&mut self, folder: String, file: HostsToml) {
+        self.folders.insert(folder, Folder::Hosts(file));
+    }
+
+    /// Takes a folder away.
+    pub(super) fn remove(&mut self, folder: &str) {
+        self.folders.remove(folder);
+    }
+
+    /// The folders by name.
+    pub fn folders(&self) -> impl Iterator<Item = (&str, &Folder)> {
+        self.folders.iter().map(|(name, folder)| (name.as_str(), folder))
+    }
+
+    /// The folder that counts for a host: `host_port_` before `host:port` before `_default`.
+    #[must_use]
+    pub fn folder_of(&self, host: &str) -> Option<(&str, &Folder)> {
+        let names = [folder_name(host), host.to_owned(), DEFAULT_FOLDER.to_owned()];
+        let found = names.iter().find_map(|name| self.folders.get_key_value(name))?;
+        Some((found.0, found.1))
+    }
+
+    /// Whom containerd asks for images of this host (`docker.io`, `registry.example.com:5000`), in order; what it asks
+    /// each for is in its capabilities.
+    #[must_use]
+    pub fn endpoints(&self, host: &str) -> Vec<Endpoint> {
+        match self.folder_of(host) {
+            Some((_, Folder::Hosts(file))) => file.endpoints(host),
+            _ => vec![Endpoint::registry(host, None)],
+        }
+    }
+
+    /// Whom containerd asks, in order, for what this reference stands for: by its digest if it has one, else by tag.
+    ///
+    /// Once a tag is resolved, the content is asked for by digest, which also endpoints may answer that are not here:
+    /// see [`Self::endpoints`].
+    #[must_use]
+    pub fn sources(&self, reference: &Reference) -> Vec<Endpoint> {
+        let by = if reference.digest().is_some() { By::Digest } else { By::Tag };
+        self.endpoints(reference.domain()).into_iter().filter(|endpoint| endpoint.serves(by)).collect()
+    }
+}
+
+/// How an image is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// By a tag, which somebody must be trusted to resolve.
+    Tag,
+    /// By digest, which makes the content certain whoever serves it.
+    Digest,
+}
+
+impl Endpoint {
+    pub(super) fn new(role: Role, host: &Host) -> Self {
+        let falls_back_to_http = host.scheme == Scheme::Http
+            && host.configures_tls()
+            && split_port(&host.host).is_none_or(|(_, port)| port != "80");
+        Self {
+            role,
+            scheme: if falls_back_to_http { Scheme::Https } else { host.scheme.clone() },
+            host: host.host.clone(),
+            path: host.path.clone(),
+            capabilities: host.capabilities,
+            skip_verify: host.skip_verify.unwrap_or(false),
+            falls_back_to_http,
+        }
+    }
+
+    /// The registry itself: what the file says of TLS counts, its capabilities do not.
+    pub(super) fn registry(host: &str, settings: Option<&Host>) -> Self {
+        let port = split_port(host).map(|(_, port)| port);
+        let (scheme, skip_verify) = match port {
+            _ if host == "docker.io" || !is_loopback(host) => (Scheme::Https, None),
+            None | Some("" | "443") => (Scheme::Https, Some(true)),
+            Some("80") => (Scheme::Http, None),
+            Some(_) => (Scheme::Http, Some(true)),
+        };
+        let connected = if host == "docker.io" { DOCKER_HUB } else { host };
+        let registry = Host {
+            scheme,
+            ca: settings.and_then(|settings| settings.ca.clone()),
+            client: settings.map(|settings| settings.client.clone()).unwrap_or_default(),
+            skip_verify: skip_verify.or_else(|| settings?.skip_verify),
+            ..Host::named(connected)
+        };
+        Self::new(Role::Server, &registry)
+    }
+
+    /// Whether it is asked in a pull of this kind: for the digest of a tag, or for content by digest.
+    #[must_use]
+    pub fn serves(&self, by: By) -> bool {
+        self.capabilities.has(Capability::Pull)
+            && (by == By::Digest || self.capabilities.has(Capability::Resolve))
+    }
+
+    /// Whether anybody on the way could answer in its place.
+    #[must_use]
+    pub fn is_insecure(&self) -> bool {
+        self.skip_verify || self.falls_back_to_http || self.scheme == Scheme::Http
+    }
+
+    /// What `AuthConfig.server_address` must be for a credential to be sent here and nowhere else; containerd compares
+    /// the host of this URL with the one that it has connected to.
+    #[must_use]
+    pub fn server_address(&self) -> String {
+        format!("{}://{}", self.scheme, self.host)
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, self.host, self.path)
+    }
+}
+
+/// The folder that a host is best given: a colon cannot be in file names everywhere.
+#[must_use]
+pub fn folder_name(host: &str) -> String {
+    match host.rfind(':') {
+        Some(colon) if colon > 0 => format!("{}_{}_", &host[..colon], &host[colon + 1..]),
+        _ => host.to_owned(),
+    }
+}
+
+/// The host that a folder is for; none for [`DEFAULT_FOLDER`].
+#[must_use]
+pub fn host_of_folder(folder: &str) -> Option<String> {
+    if folder == DEFAULT_FOLDER {
+        return None;
+    }
+    let port = folder.strip_suffix('_').and_then(|rest| rest.rsplit_once('_'));
+    Some(match port {
+        Some((host, port)) if !host.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{host}:{port}")
+        }
+        _ => folder.to_owned(),
+    })
+}
+
+/// Go's `net.SplitHostPort`, for hosts of image names.
+pub(super) fn split_port(host: &str) -> Option<(&str, &str)> {
+    let (name, port) = host.rsplit_once(':')?;
+    match name.strip_prefix('[') {
+        Some(address) => Some((address.strip_suffix(']')?, port)),
+        None if name.contains(':') => None,
+        None => Some((name, port)),
+    }
+}
+
+pub(super) fn is_loopback(host: &str) -> bool {
+    let name = split_port(host).map_or(host, |(name, _)| name);
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+}

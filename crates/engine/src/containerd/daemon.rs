@@ -1,0 +1,114 @@
+//! containerd's own `config.toml`, as far as it decides whether any `hosts.toml` is read.
+
+use std::path::PathBuf;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::finding::{DocPath, Finding};
+use crate::go::quote::quote;
+
+/// Where the tables are in versions 3 and 2 of the file.
+const PLUGINS: [&str; 2] = ["io.containerd.cri.v1.images", "io.containerd.grpc.v1.cri"];
+const DEFAULT: &str = "/etc/containerd/certs.d";
+
+/// What the file says about mirrors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Daemon {
+    /// The folder of `hosts.toml` files; of several the first.
+    pub certs_d: PathBuf,
+    /// Why no `hosts.toml` may be read.
+    pub findings: Vec<Finding>,
+}
+
+impl Default for Daemon {
+    /// Without a file.
+    fn default() -> Self {
+        Self { certs_d: PathBuf::from(DEFAULT), findings: Vec::new() }
+    }
+}
+
+impl Daemon {
+    /// Reads the text. One that is no TOML says nothing: containerd does not start with it.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let Ok(document) = DeTable::parse(text) else { return Self::default() };
+        let Some(plugins) = table(document.get_ref(), "plugins") else { return Self::default() };
+        let found = PLUGINS.iter().find_map(|name| Some((*name, table(plugins, name)?)));
+        let Some((name, plugin)) = found else { return Self::default() };
+        let at = DocPath::root().key("plugins").key(name);
+        let path =
+            table(plugin, "registry").and_then(|registry| registry.get("config_path")?.get_ref().as_str());
+        let has_imports = document.get_ref().get("imports").is_some_and(|files| {
+            files.get_ref().as_array().is_some_and(|files| files.iter().next().is_some())
+        });
+        // The older way of pulling knows lists of folders.
+        let is_local =
+            plugin.get("use_local_image_pull").is_some_and(|value| value.get_ref().as_bool() == Some(true));
+        let finding = match path {
+            None | Some("") if has_imports => None,
+            None | Some("") => Some(Finding::warning(
+                "containerd/config-path",
+                at.clone(),
+                "without config_path no hosts.toml is read: containerd 1 has no default, and containerd 2 takes the two \
+                 folders of its default for one",
+            )),
+            Some(path) if path.contains(':') && !is_local => Some(Finding::warning(
+                "containerd/config-path",
+                at.key("registry").key("config_path"),
+                format!(
+                    "no hosts.toml is read: containerd 2 takes {} for the name of one folder",
+                    quote(path)
+                ),
+            )),
+            Some(_) => None,
+        };
+        let help = format!("set config_path = {} in [plugins.'{name}'.registry]", quote(DEFAULT));
+        let first = path.and_then(|path| path.split(':').next()).filter(|path| !path.is_empty());
+        Self {
+            certs_d: PathBuf::from(first.unwrap_or(DEFAULT)),
+            findings: finding.into_iter().map(|finding| finding.with_help(help.clone())).collect(),
+        }
+    }
+}
+
+fn table<'v, 't>(table: &'v DeTable<'t>, key: &str) -> Option<&'v DeTable<'t>> {
+    match table.get(key)?.get_ref() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, certs_d: &str, at: &[&str]) {
+        let daemon = Daemon::read(text);
+        assert_eq!(daemon.certs_d, PathBuf::from(certs_d));
+        let places: Vec<_> = daemon.findings.iter().map(|finding| finding.at.to_string()).collect();
+        assert_eq!(places, at);
+    }
+
+    #[test]
+    fn one_folder_is_read() {
+        check("version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\nconfig_path = '/a'", "/a", &[]);
+        check("version = 2\n[plugins.'io.containerd.grpc.v1.cri'.registry]\nconfig_path = '/b'", "/b", &[]);
+    }
+
+    #[test]
+    fn two_folders_are_none_unless_pulls_are_local() {
+        let two = "[plugins.'io.containerd.cri.v1.images'.registry]\nconfig_path = '/a:/b'\n";
+        check(two, "/a", &["plugins.io.containerd.cri.v1.images.registry.config_path"]);
+        let local = "[plugins.'io.containerd.cri.v1.images']\nuse_local_image_pull = true\n";
+        check(&format!("{local}{two}"), "/a", &[]);
+    }
+
+    #[test]
+    fn no_folder_is_told_unless_another_file_may_name_it() {
+        let none = "[plugins.'io.containerd.cri.v1.images']\nsnapshotter = 'overlayfs'\n";
+        check(none, DEFAULT, &["plugins.io.containerd.cri.v1.images"]);
+        check(&format!("imports = ['/etc/containerd/conf.d/*.toml']\n{none}"), DEFAULT, &[]);
+        check("version = 3", DEFAULT, &[]);
+    }
+}

@@ -1,0 +1,10 @@
+//! K3s and RKE2: `registries.yaml`, from which they write the `hosts.toml` of their containerd.
+
+mod endpoint;
+mod read;
+mod render;
+mod rewrite;
+mod value;
+
+pub use read::{ReadError, Registries};
+pub use render::{Rendered, render};

@@ -1,0 +1,258 @@
+//! `registries.yaml` as K3s reads it. Credentials in it are seen and left where they are.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::super::decode::without_user;
+use super::super::import::{Imported, all_registries};
+use super::super::{Capability, CertsD, DEFAULT_FOLDER, Host, HostsToml, folder_name};
+use super::endpoint::endpoint;
+use super::rewrite::Rewrite;
+use super::value::{entries, list, map, refuse, text};
+use crate::finding::{DocPath, Finding};
+use crate::go::quote::quote;
+
+/// A file that K3s accepts.
+#[derive(Debug, Clone, Default)]
+pub struct Registries {
+    /// What is asked for the images of a registry, or of a path in it where names are rewritten.
+    scopes: BTreeMap<String, HostsToml>,
+    findings: Vec<Finding>,
+}
+
+/// Why K3s refuses a file, and then does not start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}")]
+pub struct ReadError {
+    /// Where in the document.
+    pub at: DocPath,
+    /// What K3s takes there.
+    pub expected: &'static str,
+}
+
+/// What `configs` says of the TLS of a host.
+#[derive(Debug, Clone, Default)]
+struct Tls {
+    skip_verify: bool,
+    ca: Option<String>,
+    client: Option<(String, String)>,
+}
+
+impl Registries {
+    /// Reads the document, which is YAML and comes as the value that it stands for.
+    ///
+    /// # Errors
+    /// If something in it is of another type than K3s takes.
+    pub fn read(document: &Value) -> Result<Self, ReadError> {
+        let mut registries = Self::default();
+        let root = DocPath::root();
+        let file = map(document, &root)?;
+        registries.unknown(&file, &["mirrors", "configs", "auths"], &root);
+        let configs = registries.configs(file.get("configs"), &root.key("configs"))?;
+        if file.get("auths").is_some_and(|auths| !auths.is_null()) {
+            registries.findings.push(credentials(root.key("auths")));
+        }
+        for (registry, tls) in &configs {
+            let server = server(registry, tls);
+            registries
+                .scopes
+                .insert(registry.clone(), HostsToml { hosts: Vec::new(), server, findings: Vec::new() });
+        }
+        let at = root.key("mirrors");
+        for (registry, mirror) in entries(file.get("mirrors"), &at)? {
+            registries.mirror(registry, mirror, &configs, &at.key(registry))?;
+        }
+        Ok(registries)
+    }
+
+    /// What K3s accepts in silence, and what is secret in it.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Takes over the file as mirror sets.
+    #[must_use]
+    pub fn import(&self) -> Imported {
+        let mut imported = Imported::default();
+        imported.findings.extend(self.findings.iter().map(|finding| (String::new(), finding.clone())));
+        for (source, file) in &self.scopes {
+            if source.starts_with('*') {
+                let at = DocPath::root().key("mirrors").key("*");
+                imported.findings.push((String::new(), all_registries(at)));
+            } else {
+                imported.add("", source, file);
+            }
+        }
+        imported
+    }
+
+    /// The folders that K3s writes from it, without the rewrites, which only its own containerd has.
+    #[must_use]
+    pub fn certs_d(&self) -> CertsD {
+        let mut certs = CertsD::default();
+        for (source, file) in self.scopes.iter().filter(|(source, _)| !source.contains('/')) {
+            let folder = if source == "*" { DEFAULT_FOLDER.to_owned() } else { folder_name(source) };
+            certs.insert_read(folder, file.clone());
+        }
+        certs
+    }
+
+    fn configs(&mut self, value: Option<&Value>, at: &DocPath) -> Result<BTreeMap<String, Tls>, ReadError> {
+        let mut configs = BTreeMap::new();
+        for (host, config) in entries(value, at)? {
+            let at = at.key(host);
+            let config = map(config, &at)?;
+            self.unknown(&config, &["auth", "tls"], &at);
+            if config.get("auth").is_some_and(|auth| !auth.is_null()) {
+                self.findings.push(credentials(at.key("auth")));
+            }
+            let at = at.key("tls");
+            let tls: Map<String, Value> =
+                entries(config.get("tls"), &at)?.map(|(key, value)| (key.clone(), value.clone())).collect();
+            self.unknown(&tls, &["ca_file", "cert_file", "key_file", "insecure_skip_verify"], &at);
+            let file = |key: &str| text(tls.get(key), &at.key(key));
+            let (cert, key) = (file("cert_file")?, file("key_file")?);
+            let client = match (cert, key) {
+                (None, None) => None,
+                (cert, key) => Some((cert.unwrap_or_default(), key.unwrap_or_default())),
+            };
+            let skip_verify = match tls.get("insecure_skip_verify") {
+                None | Some(Value::Null) => false,
+                Some(Value::Bool(skip)) => *skip,
+                Some(_) => return Err(refuse(at.key("insecure_skip_verify"), "true or false")),
+            };
+            configs.insert(host.clone(), Tls { skip_verify, ca: file("ca_file")?, client });
+        }
+        Ok(configs)
+    }
+
+    fn mirror(
+        &mut self,
+        registry: &str,
+        value: &Value,
+        configs: &BTreeMap<String, Tls>,
+        at: &DocPath,
+    ) -> Result<(), ReadError> {
+        let mirror = map(value, at)?;
+        self.unknown(&mirror, &["endpoint", "rewrite"], at);
+        let mut hosts = self.endpoints(&mirror, configs, &at.key("endpoint"))?;
+        let Some(mut rewrites) = self.rewrites(&mirror, &at.key("rewrite"))? else { return Ok(()) };
+        let server = server(registry, &of(configs, registry).cloned().unwrap_or_default());
+        // The registry itself at the end is what is asked last anyway, and no name is rewritten for it.
+        let address = |host: &Host| (host.scheme.clone(), host.host.clone(), host.path.clone());
+        hosts.pop_if(|last| address(last) == address(&server));
+        if !rewrites.iter().any(|rewrite| rewrite.from.is_empty()) {
+            rewrites.push(Rewrite::NONE);
+        }
+        for Rewrite { from, to } in &rewrites {
+            let below = |name: &str| if name.is_empty() { String::new() } else { format!("/{name}") };
+            let at = |host: &Host, name: &str| Host {
+                path: format!("{}{}", host.path, below(name)),
+                ..host.clone()
+            };
+            let hosts = hosts.iter().map(|host| at(host, to)).collect();
+            let file = HostsToml { hosts, server: at(&server, from), findings: Vec::new() };
+            self.scopes.insert(format!("{registry}{}", below(from)), file);
+        }
+        Ok(())
+    }
+
+    fn endpoints(
+        &mut self,
+        mirror: &Map<String, Value>,
+        configs: &BTreeMap<String, Tls>,
+        at: &DocPath,
+    ) -> Result<Vec<Host>, ReadError> {
+        let mut hosts = Vec::new();
+        for (index, item) in list(mirror.get("endpoint"), at)?.iter().enumerate() {
+            let at = at.index(index);
+            let Some(address) = text(Some(item), &at)? else { continue };
+            let Some((settings, host)) = endpoint(&address) else {
+                self.findings.push(ignored_endpoint(&address, at));
+                continue;
+            };
+            let capabilities = [Capability::Pull, Capability::Resolve].into_iter().collect();
+            let tls = of(configs, &settings).cloned().unwrap_or_default();
+            hosts.push(tls.applied(Host { at, capabilities, ..host }));
+        }
+        Ok(hosts)
+    }
+
+    /// The rewrites, if each is a plain prefix and no two are about the same names.
+    fn rewrites(
+        &mut self,
+        mirror: &Map<String, Value>,
+        at: &DocPath,
+    ) -> Result<Option<Vec<Rewrite>>, ReadError> {
+        let mut rewrites: Vec<Rewrite> = Vec::new();
+        for (pattern, replacement) in entries(mirror.get("rewrite"), at)? {
+            let at = at.key(pattern);
+            let replacement = text(Some(replacement), &at)?.unwrap_or_default();
+            match Rewrite::parse(pattern, &replacement) {
+                Some(rewrite) if !rewrites.iter().any(|other| other.overlaps(&rewrite)) => {
+                    rewrites.push(rewrite);
+                }
+                _ => {
+                    self.findings.push(unsupported_rewrite(pattern, at));
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(rewrites))
+    }
+
+    fn unknown(&mut self, map: &Map<String, Value>, known: &[&str], at: &DocPath) {
+        for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
+            let message = format!("unknown key {} is ignored", quote(key));
+            let finding = Finding::warning("k3s/unknown-key", at.key(key), message);
+            self.findings.push(finding.with_help(format!("known here: {}", known.join(", "))));
+        }
+    }
+}
+
+/// The registry itself, which K3s always asks last.
+fn server(registry: &str, tls: &Tls) -> Host {
+    let capabilities = [Capability::Pull, Capability::Resolve, Capability::Push].into_iter().collect();
+    let host = match endpoint(registry) {
+        Some((_, host)) if registry != "*" => Host { capabilities, ..host },
+        _ => Host::named(""),
+    };
+    tls.applied(Host { at: DocPath::root().key("configs").key(registry).key("tls"), ..host })
+}
+
+impl Tls {
+    fn applied(&self, host: Host) -> Host {
+        Host {
+            skip_verify: self.skip_verify.then_some(true),
+            ca: self.ca.clone().map(|file| vec![file]),
+            client: self.client.clone().map(|(file, key)| (file, Some(key))).into_iter().collect(),
+            ..host
+        }
+    }
+}
+
+/// The settings of a host. Those of Docker Hub may be under either of its names.
+fn of<'c>(configs: &'c BTreeMap<String, Tls>, host: &str) -> Option<&'c Tls> {
+    let connected = (host == "docker.io").then(|| configs.get(super::super::certs_d::DOCKER_HUB)).flatten();
+    connected.or_else(|| configs.get(host))
+}
+
+fn credentials(at: DocPath) -> Finding {
+    Finding::warning("k3s/credentials", at, "credentials are not taken over into mirror sets").with_help(
+        "put them into a pull secret of the namespaces that need them, or into the node's own auth file",
+    )
+}
+
+fn ignored_endpoint(address: &str, at: DocPath) -> Finding {
+    let message = format!("nothing can be asked of {}: it is ignored", quote(&without_user(address)));
+    Finding::warning("k3s/endpoint", at, message).with_help("write https://host[:port] or http://host[:port]")
+}
+
+fn unsupported_rewrite(pattern: &str, at: DocPath) -> Finding {
+    let message =
+        format!("the rewrite {} cannot be written in a mirror set; its mirrors are left out", quote(pattern));
+    Finding::error("k3s/rewrite", at, message)
+        .with_help("write rules for paths by hand, or rewrites like \"^path/(.*)$\": \"other/path/$1\" of different paths")
+}

@@ -1,0 +1,87 @@
+//! `registries.conf` as a `registries.yaml`, with what that cannot say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::super::plan::plan;
+use super::super::render::{HEADER, by_host, url};
+use super::super::{Capability, Host, Scheme, unsaid};
+use super::Registries;
+use crate::finding::Finding;
+use crate::go::quote::quote;
+use crate::registries::RegistriesConf;
+
+/// The file, and what does not hold on a node that has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text of `/etc/rancher/k3s/registries.yaml`, without any credentials that the node's own file may have.
+    pub text: String,
+    /// What cannot be said to K3s, with what happens instead. Places are those of the merged `registries.conf`.
+    pub findings: Vec<Finding>,
+}
+
+/// Renders the configuration for K3s: the mirrors of each registry that an entry names, and of each of `hosts`, which
+/// wildcards may be about.
+#[must_use]
+pub fn render(conf: &RegistriesConf, hosts: &[String]) -> Rendered {
+    let mut mirrors: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut insecure = BTreeSet::new();
+    for registry in by_host(conf, hosts).into_keys() {
+        // Every mirror in the file is asked by tag, so those of paths cannot be in it.
+        let file = plan(conf, &registry, &[]);
+        let last = Some(&file.server).filter(|server| {
+            let is_default = server.scheme == Scheme::Https
+                && *server.host == *connected(&registry)
+                && server.path == "/v2";
+            server.capabilities.has(Capability::Pull) && !is_default
+        });
+        let asked: Vec<&Host> = file.hosts.iter().chain(last).collect();
+        insecure
+            .extend(asked.iter().filter(|host| host.skip_verify == Some(true)).map(|host| host.host.clone()));
+        if !asked.is_empty() {
+            mirrors.insert(registry, asked.into_iter().map(url).collect());
+        }
+    }
+    let findings = match Registries::read(&value(&mirrors, &insecure)) {
+        Ok(read) => unsaid::findings(conf, &read.certs_d(), hosts, unsaid::Runtime::K3s),
+        // The types are those that it takes.
+        Err(_) => Vec::new(),
+    };
+    Rendered { text: text(&mirrors, &insecure), findings }
+}
+
+fn connected(registry: &str) -> &str {
+    if registry == "docker.io" { super::super::certs_d::DOCKER_HUB } else { registry }
+}
+
+/// What the text stands for.
+fn value(mirrors: &BTreeMap<String, Vec<String>>, insecure: &BTreeSet<String>) -> Value {
+    let mirrors: BTreeMap<_, _> =
+        mirrors.iter().map(|(registry, endpoints)| (registry, json!({ "endpoint": endpoints }))).collect();
+    let configs: BTreeMap<_, _> =
+        insecure.iter().map(|host| (host, json!({ "tls": { "insecure_skip_verify": true } }))).collect();
+    json!({ "mirrors": mirrors, "configs": configs })
+}
+
+fn text(mirrors: &BTreeMap<String, Vec<String>>, insecure: &BTreeSet<String>) -> String {
+    let mut out = format!("{HEADER}\n");
+    // Writing into a String cannot fail.
+    if !mirrors.is_empty() {
+        out.push_str("mirrors:\n");
+    }
+    for (registry, endpoints) in mirrors {
+        let _ = writeln!(out, "  {}:\n    endpoint:", quote(registry));
+        for endpoint in endpoints {
+            let _ = writeln!(out, "      - {}", quote(endpoint));
+        }
+    }
+    if !insecure.is_empty() {
+        out.push_str("configs:\n");
+    }
+    for host in insecure {
+        let _ = writeln!(out, "  {}:\n    tls:\n      insecure_skip_verify: true", quote(host));
+    }
+    out
+}

@@ -1,0 +1,93 @@
+//! What containerd accepts in a `hosts.toml` and a person did not mean.
+
+use super::decode::{FILE_KEYS, HOST_KEYS, without_user};
+use super::{Host, Scheme};
+use crate::finding::{DocPath, Finding};
+use crate::go::quote::quote;
+
+/// A key that containerd passes over.
+pub(super) fn unknown_key(key: &str, is_file: bool, at: DocPath) -> Finding {
+    let finding =
+        Finding::warning("containerd/unknown-key", at, format!("unknown key {} is ignored", quote(key)));
+    let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
+    let known = || FILE_KEYS.iter().filter(|_| is_file).chain(HOST_KEYS);
+    finding.with_help(match known().find(|name| plain(name) == plain(key)) {
+        Some(name) => format!("did you mean {}?", quote(name)),
+        None if key == "rewrite" => {
+            "only the containerd of K3s and RKE2 rewrites names, as their registries.yaml says".to_owned()
+        }
+        // In TOML, what follows a table's header belongs to the table.
+        None if key == "server" => "put it before the first table: here it belongs to this host".to_owned(),
+        None if key == "host" => {
+            "hosts of a host are not supported; list them in the order to ask".to_owned()
+        }
+        None => {
+            let names: Vec<_> = known().copied().collect();
+            format!("known here: {}", names.join(", "))
+        }
+    })
+}
+
+/// Looks at the host that was read last.
+pub(super) fn host(
+    name: &str,
+    hosts: &[Host],
+    at: &DocPath,
+    override_path: bool,
+    findings: &mut Vec<Finding>,
+) {
+    let Some((host, before)) = hosts.split_last() else { return };
+    if !host.is_usable() {
+        findings.push(unusable(name, &host.scheme, at.clone()));
+    } else if before.contains(host) {
+        let message = format!("{} is asked twice", quote(&without_user(name)));
+        let finding = Finding::warning("containerd/host-twice", at.clone(), message);
+        findings.push(finding.with_help("keep the tables of one host together"));
+    } else if !override_path && !["/v2", "//v2"].contains(&host.path.as_str()) && !name.ends_with("/v2") {
+        let path = host.path.strip_suffix("/v2").unwrap_or(&host.path);
+        let (scheme, host) = (&host.scheme, &host.host);
+        let message = format!("images are asked for below {scheme}://{host}{path}/v2");
+        let finding = Finding::warning("containerd/path-before-v2", at.clone(), message);
+        findings.push(finding.with_help(format!(
+            "if they are below {path} in the registry, write {} and override_path = true",
+            quote(&format!("{scheme}://{host}/v2{path}"))
+        )));
+    }
+}
+
+/// Looks at the last one to be asked.
+pub(super) fn server(name: &str, server: &Host, has_capabilities: bool, findings: &mut Vec<Finding>) {
+    let root = DocPath::root();
+    if !name.is_empty() && !server.is_usable() {
+        findings.push(unusable(name, &server.scheme, root.key("server")));
+    }
+    if server.host.is_empty() && has_capabilities {
+        let message =
+            "without a server these capabilities are ignored: the registry may be asked for everything";
+        let finding = Finding::warning("containerd/capabilities-ignored", root.key("capabilities"), message);
+        findings.push(finding.with_help("name the registry as server"));
+    }
+}
+
+/// Looks at which hosts are asked at all.
+pub(super) fn file<'a>(order: &[String], tables: impl Iterator<Item = &'a str>, findings: &mut Vec<Finding>) {
+    for name in tables.filter(|name| !order.iter().any(|host| host == name)) {
+        let at = DocPath::root().key("host").key(name);
+        let message = format!(
+            "{} is never asked: containerd asks hosts with a table of their own",
+            quote(&without_user(name))
+        );
+        let finding = Finding::warning("containerd/host-ignored", at, message);
+        findings.push(finding.with_help(format!("write it as [host.{}]", quote(&without_user(name)))));
+    }
+}
+
+fn unusable(name: &str, scheme: &Scheme, at: DocPath) -> Finding {
+    let why = match scheme {
+        Scheme::Other(scheme) if !scheme.is_empty() => format!("{} is no scheme to ask with", quote(scheme)),
+        _ => "it has no host".to_owned(),
+    };
+    let message = format!("nothing can be asked of {}: {why}", quote(&without_user(name)));
+    Finding::warning("containerd/unusable-host", at, message)
+        .with_help("write https://host[:port] or http://host[:port]")
+}

@@ -1,0 +1,34 @@
+//! containerd's mirrors: `certs.d/*/hosts.toml`, read as containerd 2 reads it, and what `registries.conf` becomes there.
+//!
+//! ```text
+//! hosts.toml ──► HostsToml ──► CertsD (by host) ──► endpoints, in the order in which they are asked
+//! ```
+
+mod asked;
+mod capability;
+mod certs_d;
+mod daemon;
+mod decode;
+mod disagreement;
+mod hosts_toml;
+mod import;
+pub mod k3s;
+mod lint;
+mod order;
+mod path;
+mod plan;
+mod problem;
+mod render;
+mod unsaid;
+
+pub use capability::{Capabilities, Capability};
+pub use certs_d::{By, CertsD, DEFAULT_FOLDER, Endpoint, Folder, Role, folder_name, host_of_folder};
+pub use daemon::Daemon;
+pub use disagreement::{Disagreement, disagreements};
+pub use hosts_toml::{Host, HostsToml, Scheme};
+pub use import::{Imported, import};
+pub use problem::{HostsError, HostsProblem};
+pub use render::{HEADER, Rendered, render};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! The way back into mirror sets, and there and back again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::endpoints::certs_d;
+use super::render::conf;
+use crate::containerd::asked::Asking;
+use crate::containerd::render::planned;
+use crate::containerd::{CertsD, Imported, host_of_folder, import, render};
+use crate::mirrors::{Inputs, Kind, Outcome, SourcePolicy, merge};
+use crate::registries::RegistriesConf;
+
+fn read(folder: &str, text: &str) -> Imported {
+    let mut certs = CertsD::default();
+    certs.insert(folder, Some(text));
+    import(&certs)
+}
+
+fn rules(imported: &Imported) -> Vec<String> {
+    let sets = imported.sets("x");
+    let each = sets.iter().flat_map(|set| set.rules.iter().map(|rule| (set.kind, rule)));
+    each.map(|(kind, rule)| {
+        let kind = if kind == Kind::ImageDigestMirrorSet { "digest" } else { "tag" };
+        let never = if rule.policy == Some(SourcePolicy::NeverContactSource) { " only" } else { "" };
+        format!("{kind} {}: {}{never}", rule.source, rule.mirrors.join(" "))
+    })
+    .collect()
+}
+
+fn told(imported: &Imported) -> Vec<String> {
+    imported
+        .findings
+        .iter()
+        .map(|(folder, finding)| format!("{folder} {} {}", finding.rule, finding.at))
+        .collect()
+}
+
+#[test]
+fn a_mirror_that_resolves_is_for_tags_and_digests() {
+    let imported = read(
+        "docker.io",
+        "[host.'https://a.io/v2/hub']\ncapabilities = ['pull', 'resolve']\noverride_path = true\n\
+         [host.'https://b.io:5000']\ncapabilities = ['pull']\n[host.'https://c.io']\ncapabilities = ['push']",
+    );
+    assert_eq!(rules(&imported), ["digest docker.io: a.io/hub b.io:5000", "tag docker.io: a.io/hub"]);
+    assert_eq!(told(&imported), [""; 0]);
+}
+
+#[test]
+fn a_server_that_is_not_asked_or_is_another_means_never_contact_the_source() {
+    let mirror = "[host.'https://a.io']\n";
+    let only = ["digest quay.io: a.io only", "tag quay.io: a.io only"];
+    assert_eq!(
+        rules(&read("quay.io", &format!("server = 'quay.io'\ncapabilities = ['push']\n{mirror}"))),
+        only
+    );
+    let other = ["digest quay.io: a.io b.io only", "tag quay.io: a.io b.io only"];
+    assert_eq!(rules(&read("quay.io", &format!("server = 'https://b.io'\n{mirror}"))), other);
+    let blocked = read("quay.io", "server = 'https://quay.io'\ncapabilities = ['push']");
+    assert_eq!(rules(&blocked), [""; 0]);
+    assert_eq!(blocked.sources.blocked, ["quay.io"]);
+}
+
+#[test]
+fn the_registry_itself_is_no_mirror_by_whatever_name() {
+    let documented = "server = 'https://docker.io'\n[host.'https://registry-1.docker.io']\n";
+    assert_eq!(rules(&read("docker.io", documented)), [""; 0]);
+    let first = read("quay.io", "[host.'https://quay.io']\n[host.'https://a.io']\n");
+    assert_eq!(rules(&first), ["digest quay.io: a.io", "tag quay.io: a.io"]);
+    assert_eq!(told(&first), ["quay.io import/source-first "]);
+}
+
+#[test]
+fn connections_that_are_not_verified_are_insecure_registries() {
+    let imported = read(
+        "registry.io_5000_",
+        "skip_verify = true\n[host.'http://a.io:5000/v2/x']\noverride_path = true\n[host.'https://b.io']\nskip_verify = true",
+    );
+    assert_eq!(imported.sources.insecure, ["a.io:5000", "b.io", "registry.io:5000"]);
+    assert_eq!(rules(&imported)[0], "digest registry.io:5000: a.io:5000/x b.io");
+}
+
+#[test]
+fn what_mirror_sets_have_no_words_for_is_told() {
+    let settings =
+        read("quay.io", "[host.'https://a.io']\nca = 'ca.pem'\n[host.'https://a.io'.header]\nx = 'y'");
+    assert_eq!(told(&settings), ["quay.io import/settings host.https://a.io"]);
+    assert_eq!(told(&read("_default", "[host.'https://a.io']")), ["_default import/all-registries "]);
+    let path = read("quay.io", "[host.'https://a.io/x/v2']");
+    assert_eq!(told(&path), ["quay.io import/path host.https://a.io/x/v2"]);
+    assert_eq!(rules(&path), [""; 0]);
+    let half = read("quay.io", "server = 'https://quay.io'\ncapabilities = ['pull']\n[host.'https://a.io']");
+    assert_eq!(told(&half), ["quay.io import/one-policy "]);
+    assert_eq!(rules(&half), ["digest quay.io: a.io only", "tag quay.io: a.io only"]);
+    assert_eq!(told(&read("quay.io", "x = ")), ["quay.io containerd/refused "]);
+}
+
+#[test]
+fn a_folder_that_containerd_does_not_read_is_not_taken_over() {
+    let mut certs = CertsD::default();
+    certs.insert("r.io:5000", Some("[host.'https://a.io']"));
+    certs.insert("r.io_5000_", Some("[host.'https://b.io']"));
+    let imported = import(&certs);
+    assert_eq!(rules(&imported)[0], "digest r.io:5000: b.io");
+    assert_eq!(told(&imported), ["r.io:5000 import/shadowed "]);
+}
+
+/// What is imported, as a node has it then.
+fn back(certs: &CertsD) -> RegistriesConf {
+    let imported = import(certs);
+    assert_eq!(imported.findings, [], "everything can be said");
+    let sets = imported.sets("imported");
+    let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });
+    for verdict in &merged.verdicts {
+        assert_eq!(verdict.outcome, Outcome::Applied, "{verdict:?}");
+    }
+    merged.registries_conf(PathBuf::from("registries.conf")).unwrap()
+}
+
+fn assert_comes_back(certs: &CertsD, context: &str) {
+    let again = planned(&back(certs), &[]);
+    for (folder, _) in certs.folders() {
+        let host = host_of_folder(folder).unwrap();
+        let (before, after) = (Asking::by_containerd(certs, &host), Asking::by_containerd(&again, &host));
+        assert_eq!(before, after, "{context}: {host}");
+    }
+}
+
+#[test]
+fn what_was_rendered_comes_back() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/containerd/render");
+    for entry in fs::read_dir(fixtures).unwrap() {
+        let folder = entry.unwrap().path();
+        if folder.join("certs.d").is_dir() {
+            assert_comes_back(&certs_d(&folder.join("certs.d")), &folder.display().to_string());
+        }
+    }
+}
+
+fn mirror() -> impl Strategy<Value = String> {
+    let location = prop::sample::select(vec!["a.io", "b.io:5000", "c.io/x", "c.io/x/y", "d.example.com"]);
+    let serves = prop::sample::select(vec!["", "all", "digest-only", "tag-only"]);
+    (location, serves).prop_map(|(location, serves)| {
+        let insecure = location == "b.io:5000";
+        let serves =
+            if serves.is_empty() { String::new() } else { format!("pull-from-mirror = '{serves}'\n") };
+        format!("[[registry.mirror]]\nlocation = '{location}'\ninsecure = {insecure}\n{serves}")
+    })
+}
+
+fn registry() -> impl Strategy<Value = String> {
+    let source =
+        prop::sample::select(vec!["docker.io", "quay.io", "r.io:5000", "quay.io/team", "docker.io/library"]);
+    (source, any::<bool>(), prop::collection::vec(mirror(), 0..4)).prop_map(|(source, blocked, mirrors)| {
+        format!("[[registry]]\nlocation = '{source}'\nblocked = {blocked}\n{}", mirrors.concat())
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_rendered_comes_back(registries in prop::collection::vec(registry(), 0..5)) {
+        let text = registries.concat();
+        let Ok(file) = crate::registries::ConfFile::parse(&text) else { return Ok(()) };
+        let conf = RegistriesConf::merge([(PathBuf::from("registries.conf"), file)]);
+        let rendered = render(&conf, &[]);
+        let mut certs = CertsD::default();
+        for (path, text) in &rendered.files {
+            certs.insert(path.trim_end_matches("/hosts.toml"), Some(text));
+        }
+        // The text means what was planned.
+        for (folder, _) in certs.folders() {
+            let host = host_of_folder(folder).unwrap();
+            prop_assert_eq!(certs.endpoints(&host), planned(&conf, &[]).endpoints(&host));
+        }
+        assert_comes_back(&certs, &text);
+    }
+}
+
+#[test]
+fn a_conf_without_entries_is_no_file() {
+    assert_eq!(render(&conf(""), &[]).files.len(), 0);
+}
