@@ -10,10 +10,12 @@
 )]
 
 pub mod certificates;
+pub mod containerd;
 pub mod control_plane;
 mod error;
 pub mod image;
 pub mod kubectl;
+mod network;
 pub mod node;
 pub mod process;
 pub mod programs;

@@ -27,9 +27,10 @@ use crate::{
 };
 
 /// Where a program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// On the machine as it is.
+    #[default]
     Host,
     /// In the namespaces of the process with this id.
     Inside(u32),

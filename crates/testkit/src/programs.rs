@@ -26,9 +26,17 @@ pub fn search_path() -> String {
         .join(":")
 }
 
-/// The path of a program.
+/// Where cargo puts the workspace's own programs: beside this one, or above it if it is a test.
+fn built_beside() -> Vec<PathBuf> {
+    let this = env::current_exe().unwrap_or_default();
+    this.ancestors().skip(1).take(2).map(Path::to_owned).collect()
+}
+
+/// The path of a program: built by the same cargo, or in the search path.
 pub fn find(program: &str) -> Result<PathBuf, Error> {
     let searched = search_path();
-    let found = searched.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.is_file());
+    // The workspace's own come first: one that is installed may be an old one.
+    let folders = built_beside().into_iter().chain(searched.split(':').map(PathBuf::from));
+    let found = folders.map(|folder| folder.join(program)).find(|path| path.is_file());
     found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), searched })
 }

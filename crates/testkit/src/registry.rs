@@ -1,12 +1,12 @@
 //! Real registries (docker-registry) with passwords and TLS.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
-
-use rustix::process::Signal;
 
 use crate::{
     Error,
@@ -14,6 +14,9 @@ use crate::{
     error::Doing,
     process::{Log, Place, Service},
 };
+
+/// What its certificate is for: the names that a node maps to its loopback.
+const NAMES: &[&str] = &["127.0.0.1", "localhost", "node-a", "docker.io", "registry-1.docker.io"];
 
 /// A user and password of a registry or for one.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +60,7 @@ impl Registry {
             "http": {"addr": self.address()},
         });
         if self.tls {
-            let identity =
-                authority.server(&format!("registry-{}", self.name), &["127.0.0.1", "localhost"])?;
+            let identity = authority.server(&format!("registry-{}", self.name), NAMES)?;
             config["http"]["tls"] =
                 serde_json::json!({"certificate": identity.certificate, "key": identity.key});
         }
@@ -69,13 +71,18 @@ impl Registry {
         // JSON is YAML.
         let file = folder.join("config.yml");
         fs::write(&file, format!("{config:#}\n")).doing("writing", &file)?;
-        let mut command = place.command("docker-registry")?;
-        command.arg("serve").arg(&file);
         let logs = root.join("logs");
         fs::create_dir_all(&logs).doing("creating", &logs)?;
-        let mut service = Service::start(&format!("registry-{}", self.name), command, &logs)?;
-        service.wait_for_log("listening on", Duration::from_secs(30))?;
-        Ok(RunningRegistry { place, registry: self, service })
+        let log = Log::of(&logs, &self.service());
+        let registry =
+            RunningRegistry { place, registry: self, config: file, logs, log, service: Mutex::default() };
+        registry.start()?;
+        Ok(registry)
+    }
+
+    /// The name of its service, and so of its log.
+    fn service(&self) -> String {
+        format!("registry-{}", self.name)
     }
 
     /// The file of users; the registry takes bcrypt only.
@@ -91,12 +98,27 @@ impl Registry {
     }
 }
 
+/// The users whose credentials a registry was shown, as its log names them: those that it knew, and those that it did not.
+#[must_use]
+pub fn users_shown(log: &str) -> BTreeSet<String> {
+    let known = log.split("auth.user.name=").skip(1).filter_map(|rest| rest.split_whitespace().next());
+    let unknown =
+        log.split("error authenticating user \\\"").skip(1).filter_map(|rest| rest.split('\\').next());
+    let users = known.chain(unknown).map(|user| user.trim_matches('"').to_owned());
+    // Where CRI-O has no credential it says so with an empty user and password.
+    users.filter(|user| !user.is_empty()).collect()
+}
+
 /// A registry that runs until it is dropped.
 #[derive(Debug)]
 pub struct RunningRegistry {
     place: Place,
     registry: Registry,
-    service: Service,
+    config: PathBuf,
+    logs: PathBuf,
+    log: Log,
+    /// What tests that share it stop and start again.
+    service: Mutex<Option<Service>>,
 }
 
 impl RunningRegistry {
@@ -109,17 +131,26 @@ impl RunningRegistry {
     /// Its log: one line for each access, with the user it knew ("authorized request") or why it knew none.
     #[must_use]
     pub fn log(&self) -> &Log {
-        self.service.log()
+        &self.log
     }
 
-    /// Nobody gets an answer until [`Self::go_on`].
-    pub fn freeze(&self) -> Result<(), Error> {
-        self.service.signal(Signal::STOP)
+    /// Nobody gets a connection until [`Self::start`].
+    pub fn stop(&self) {
+        self.replace(None);
     }
 
-    /// Answers again.
-    pub fn go_on(&self) -> Result<(), Error> {
-        self.service.signal(Signal::CONT)
+    /// Starts it with all that it had.
+    pub fn start(&self) -> Result<(), Error> {
+        let mut command = self.place.command("docker-registry")?;
+        command.arg("serve").arg(&self.config);
+        let mut service = Service::start(&self.registry.service(), command, &self.logs)?;
+        service.wait_for_log("listening on", Duration::from_secs(30))?;
+        self.replace(Some(service));
+        Ok(())
+    }
+
+    fn replace(&self, service: Option<Service>) {
+        *self.service.lock().unwrap_or_else(PoisonError::into_inner) = service;
     }
 
     /// Pushes the OCI layout in `layout` as `repository`, which ends with a tag, and gives the digest it has there.
@@ -141,5 +172,20 @@ impl RunningRegistry {
         args.extend([from.as_str(), to.as_str()]);
         self.place.run("skopeo", &args)?;
         fs::read_to_string(&digest).doing("reading", &digest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::users_shown;
+
+    #[test]
+    fn users_are_found_whether_the_registry_knew_them_or_not() {
+        let log = r#"level=debug msg="authorizing request" vars.name=library/x
+level=error msg="error authenticating user \"stranger\": authentication failure" vars.name=library/x
+level=error msg="error authenticating user \"\": authentication failure" vars.name=library/x
+level=debug msg=GetImageManifest auth.user.name=known go.version=go1.19.8
+level=error msg="response completed with error" auth.user.name=known err.code="manifest unknown""#;
+        assert_eq!(users_shown(log).into_iter().collect::<Vec<_>>(), ["known", "stranger"]);
     }
 }

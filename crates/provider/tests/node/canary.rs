@@ -19,6 +19,8 @@ use crate::Outcome;
 
 /// Who may use the registry `mirror` besides.
 pub(crate) const LOGIN: Login = Login { user: "canaryuser", password: "canary-4c1b7e90d2" };
+/// Whom it does not know.
+pub(crate) const STRANGER: Login = Login { user: "nobody", ..LOGIN };
 
 /// Pulls that succeed, that fail, and a Secret that cannot be read: each has reasons to say what it was given.
 pub(crate) fn nowhere_else(scenario: &mut Scenario<'_>) -> Outcome {
@@ -28,8 +30,7 @@ pub(crate) fn nowhere_else(scenario: &mut Scenario<'_>) -> Outcome {
     let unreadable = json!({&address: {"auth": LOGIN.password}});
     scenario.add_secret("a-unreadable", DockerConfigJson, &unreadable)?;
     scenario.add_secret("b-readable", DockerConfigJson, &json!({&address: entry(LOGIN)}))?;
-    let wrong = Login { user: "nobody", ..LOGIN };
-    refused.add_secret("wrong", DockerConfigJson, &json!({&address: entry(wrong)}))?;
+    refused.add_secret("wrong", DockerConfigJson, &json!({&address: entry(STRANGER)}))?;
 
     let over = AtomicBool::new(false);
     let seen = thread::scope(|scope| {

@@ -14,9 +14,9 @@ use crate::{Outcome, PLUGIN};
 
 /// How long files may stay, as the node's plugin is told, and the sweeper's share.
 const UNCLAIMED: Duration = Duration::from_secs(10 + 2);
-const IN_USE: Duration = Duration::from_secs(20 + 2);
+pub(crate) const IN_USE: Duration = Duration::from_secs(20 + 2);
 /// What a plugin was writing when it died stays longest.
-const TEMPORARY: Duration = Duration::from_secs(60 + 2);
+pub(crate) const TEMPORARY: Duration = Duration::from_secs(60 + 2);
 
 /// The kubelet runs the plugin before it looks at the back-off: files are written that nobody will take.
 pub(crate) fn back_off(scenario: &mut Scenario<'_>) -> Outcome {
@@ -44,8 +44,8 @@ pub(crate) fn deleted_pods(scenario: &mut Scenario<'_>) -> Outcome {
     nothing_stays(scenario, UNCLAIMED)
 }
 
-/// The plugin is killed at a random moment of each run, for as long as the kubelet tries.
-pub(crate) fn killed_plugin(scenario: &mut Scenario<'_>) -> Outcome {
+/// Kills the plugin at a random moment of each run, for as long as the kubelet tries.
+pub(crate) fn kill_plugins(scenario: &mut Scenario<'_>) -> Outcome {
     let node = scenario.node();
     node.push("mirror", "library/killed:1")?;
     scenario.give_login("mirror", MIRROR_LOGIN)?;
@@ -64,43 +64,16 @@ pub(crate) fn killed_plugin(scenario: &mut Scenario<'_>) -> Outcome {
     let ready = pods.iter().filter(|pod| scenario.wait_ready(&[**pod], Duration::ZERO).is_ok()).count();
     scenario.figure(format!("{} runs killed, {ready} of {} Pods Ready all the same", killed(), pods.len()));
     node.install_plugin(PLUGIN.as_ref())?;
-    scenario.delete_pods()?;
-    nothing_stays(scenario, TEMPORARY)
+    Ok(scenario.delete_pods()?)
 }
 
 /// `timeout` kills its child only, as the kubelet would, after 1 to 60 ms.
 const KILLER: &str = "#!/bin/sh
 exec timeout --foreground --signal KILL \"0.$(printf %03d \"$(shuf -i 1-60 -n 1)\")\"";
 
-/// The registry does not answer, so that the runtime is in the pull when it dies.
-pub(crate) fn killed_runtime(scenario: &mut Scenario<'_>) -> Outcome {
-    let node = scenario.node();
-    node.push("mirror", "library/long:1")?;
-    scenario.give_login("mirror", MIRROR_LOGIN)?;
-    let pod = Pod::new("test-pod", &["docker.io/library/long:1"]);
-    let mirror = node.registry("mirror")?;
-    mirror.freeze()?;
-    scenario.run_pods(&[pod])?;
-    let taken = wait_until("the runtime takes the credential", PATIENCE, || {
-        let lying = scenario.credentials_lying_about().map_err(|error| error.to_string())?;
-        lying.iter().find(|file| file.starts_with("in-use/")).cloned().ok_or_else(|| format!("{lying:?}"))
-    });
-    node.kill_runtime();
-    mirror.go_on()?;
-    let taken = taken?;
-    assert!(scenario.credentials_lying_about()?.contains(&taken), "the dead runtime removed {taken}");
-    node.start_runtime()?;
-    scenario.wait_ready(&[pod], PATIENCE)?;
-    scenario.delete_pods()?;
-    nothing_stays(scenario, IN_USE)
-}
-
 /// No credential is left after the longest bound, nor a process that waits for it, and every file came whole.
-fn nothing_stays(scenario: &mut Scenario<'_>, bound: Duration) -> Outcome {
-    wait_until("no credential is left", bound, || {
-        let lying = scenario.credentials_lying_about().map_err(|error| error.to_string())?;
-        if lying.is_empty() { Ok(()) } else { Err(lying.join(", ")) }
-    })?;
+pub(crate) fn nothing_stays(scenario: &mut Scenario<'_>, bound: Duration) -> Outcome {
+    no_credential(scenario, bound)?;
     wait_until("the sweeper has ended", Duration::from_secs(15), || {
         let found = sweepers(scenario).map_err(|error| error.to_string())?;
         if found.is_empty() { Ok(()) } else { Err(found) }
@@ -113,6 +86,13 @@ fn nothing_stays(scenario: &mut Scenario<'_>, bound: Duration) -> Outcome {
         .collect();
     assert_eq!(written_in_place, []);
     Ok(())
+}
+
+pub(crate) fn no_credential(scenario: &Scenario<'_>, within: Duration) -> Outcome {
+    Ok(wait_until("no credential is left", within, || {
+        let lying = scenario.credentials_lying_about().map_err(|error| error.to_string())?;
+        if lying.is_empty() { Ok(()) } else { Err(lying.join(", ")) }
+    })?)
 }
 
 /// The sweepers on the node, as they name themselves; one line each.

@@ -3,16 +3,13 @@
 use std::fs;
 
 use pullwright_testkit::{
-    node::MIRROR_LOGIN,
-    registry::Login,
+    node::{GLOBAL_AUTH_FILE, MIRROR_LOGIN, Runtime},
+    registry::{Login, users_shown},
     scenario::{PATIENCE, Pod, Scenario, SecretKind::DockerConfigJson, WHOLE_THEN_TAKEN_THEN_GONE, entry},
 };
 use serde_json::json;
 
-use crate::{GLOBAL_LOGIN, Outcome, served};
-
-/// Where kubelets keep the node's own credentials.
-const GLOBAL_FILE: &str = "/var/lib/kubelet/config.json";
+use crate::{GLOBAL_LOGIN, Outcome, SHARED_LOGIN, served};
 
 pub(crate) fn happy(scenario: &mut Scenario<'_>) -> Outcome {
     scenario.node().push("mirror", "library/first:1")?;
@@ -37,7 +34,11 @@ pub(crate) fn wrong_secret(scenario: &mut Scenario<'_>) -> Outcome {
     scenario.give_login("mirror", Login { password: "wrong", ..MIRROR_LOGIN })?;
     scenario.run_pods(&[Pod::new("test-pod", &["docker.io/library/refused:1"])])?;
     let reason = scenario.wait_failed_pull("test-pod")?;
-    assert!(reason.contains("authentication required"), "{reason}");
+    let expected = match scenario.node().runtime() {
+        Runtime::Crio => "authentication required",
+        Runtime::Containerd | Runtime::ContainerdWithImages => "401 Unauthorized",
+    };
+    assert!(reason.contains(expected), "{reason}");
     Ok(())
 }
 
@@ -70,7 +71,7 @@ pub(crate) fn global_file_merged(scenario: &mut Scenario<'_>) -> Outcome {
     Ok(())
 }
 
-/// CRI-O uses a file that it is handed *instead of* the node's: one without a login would take that away.
+/// A runtime uses a file that it is handed *instead of* the node's: one without a login would take that away.
 pub(crate) fn global_file_alone(scenario: &mut Scenario<'_>) -> Outcome {
     write_global_file(scenario)?;
     scenario.node().push("fallback", "library/alone:1")?;
@@ -83,7 +84,27 @@ pub(crate) fn global_file_alone(scenario: &mut Scenario<'_>) -> Outcome {
     Ok(())
 }
 
+/// What the kubelet itself knows goes to the runtime as ever, before the node's own: the Pod names the Secret, and no plugin
+/// is run for the image.
+pub(crate) fn own_pull_secret(scenario: &mut Scenario<'_>) -> Outcome {
+    write_global_file(scenario)?;
+    scenario.node().push("fallback", "library/own:1")?;
+    let scenario = &mut scenario.in_namespace("pull-secret")?;
+    scenario.give_login("fallback", SHARED_LOGIN)?;
+    let image = format!("{}/library/own:1", scenario.address("fallback")?);
+    let images = [image.as_str()];
+    let pod = Pod { pull_secret: Some("login-fallback"), ..Pod::new("test-pod", &images) };
+    scenario.run_pods(&[pod])?;
+    scenario.wait_ready(&[pod], PATIENCE)?;
+    assert!(served(scenario, "fallback", "library/own")?);
+    let shown = users_shown(&scenario.registry_log("fallback")?.join("\n"));
+    assert_eq!(shown.into_iter().collect::<Vec<_>>(), [SHARED_LOGIN.user]);
+    assert_eq!(scenario.failed_pulls()?, []);
+    assert_eq!(scenario.auth_events()?, []);
+    Ok(())
+}
+
 fn write_global_file(scenario: &Scenario<'_>) -> Outcome {
     let content = json!({"auths": {scenario.address("fallback")?: entry(GLOBAL_LOGIN)}});
-    Ok(fs::write(scenario.node().file(GLOBAL_FILE), content.to_string())?)
+    Ok(fs::write(scenario.node().file(GLOBAL_AUTH_FILE), content.to_string())?)
 }

@@ -21,7 +21,7 @@ use rustix::process::{Pid, Signal, kill_process};
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "\
-usage: cargo xtask node up [--runtime containerd|crio] [--plugin PROGRAM]
+usage: cargo xtask node up [--runtime containerd|containerd-with-images|crio] [--plugin PROGRAM]
        cargo xtask node down | status | kubectl ARGS... | logs [NAME]";
 
 fn main() -> ExitCode {
@@ -73,7 +73,9 @@ fn parse(mut options: &[&str]) -> Outcome<Wanted> {
         return Err(USAGE.into());
     }
     let usual = || match runtime {
-        Runtime::Containerd => Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/stand-in-plugin.sh")),
+        Runtime::Containerd | Runtime::ContainerdWithImages => {
+            Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/stand-in-plugin.sh"))
+        }
         Runtime::Crio => find("go-crio-credential-provider"),
     };
     let plugin = plugin.map_or_else(usual, Ok)?;

@@ -43,6 +43,11 @@ impl Node<'_> {
         fs::rename(&new, &path).doing("replacing", &path)
     }
 
+    /// Kills the kubelet, as `kill -9` would.
+    pub fn kill_kubelet(&self) {
+        drop(self.kubelet.take());
+    }
+
     /// Starts the kubelet, again if it runs, with these lines added to its configuration, and waits until the node is
     /// Ready.
     pub fn restart_kubelet(&self, extra: &str) -> Result<(), Error> {
@@ -51,6 +56,7 @@ impl Node<'_> {
             include_str!("kubelet.yaml"),
             &[
                 ("SOCKET", self.runtime().socket().to_owned()),
+                ("IMAGES", self.runtime().image_socket().to_owned()),
                 ("CGROUP", self.root.cgroup()),
                 ("ROOT", root.display().to_string()),
             ],

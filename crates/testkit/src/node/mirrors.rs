@@ -1,8 +1,14 @@
 //! Which registry stands in for which, said the way each runtime reads it.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fmt::Write as _, fs, io, path::Path};
+
+use pullwright_engine::{containerd, registries::LoaderEnv};
+use pullwright_nodefiles::NodeRoot;
 
 use crate::{Error, error::Doing, registry::Registry};
+
+/// Where containerd is told of mirrors, inside.
+pub(super) const HOSTS_FOLDER: &str = "/etc/containers/certs.d";
 
 /// A source whose images are pulled from one of the node's registries.
 #[derive(Clone, Copy, Debug)]
@@ -13,46 +19,37 @@ pub struct Mirror {
     pub registry: &'static str,
 }
 
-/// Writes `registries.conf` for CRI-O and plugins, and `certs.d` for both runtimes, into `containers`. `extra` are
-/// further lines of `registries.conf`.
+/// Writes `registries.conf` into `files`, the node's own below its root. `extra` are further lines of it.
 pub(super) fn write(
-    containers: &Path,
+    files: &Path,
     registries: &[Registry],
     mirrors: &[Mirror],
     extra: &str,
-    ca: &Path,
 ) -> Result<(), Error> {
-    let put = |file: &str, content: &str| {
-        let path = containers.join(file);
-        let folder = path.parent().unwrap_or(containers);
-        fs::create_dir_all(folder).doing("creating", folder)?;
-        fs::write(&path, content).doing("writing", &path)
-    };
-    put("registries.conf", &format!("{}\n{extra}", registries_conf(registries, mirrors)))?;
-    put("policy.json", r#"{"default": [{"type": "insecureAcceptAnything"}]}"#)?;
-    for registry in registries {
-        let address = registry.address();
-        put(
-            &format!("certs.d/{address}/hosts.toml"),
-            &hosts_toml(&format!("https://{address}"), &[registry], ca),
-        )?;
-        if registry.tls {
-            let certificate = fs::read_to_string(ca).doing("reading", ca)?;
-            put(&format!("certs.d/{address}/ca.crt"), &certificate)?;
-        }
+    let containers = files.join("etc/containers");
+    let text = format!("{}\n{extra}", registries_conf(registries, mirrors));
+    put(&containers.join("registries.conf"), &text)?;
+    put(&containers.join("policy.json"), r#"{"default": [{"type": "insecureAcceptAnything"}]}"#)
+}
+
+/// Writes what containerd can be told of `registries.conf` and its drop-in files, as they are in `files` now.
+pub(super) fn write_hosts(files: &Path) -> Result<(), Error> {
+    let node = NodeRoot::at(files).doing("opening", files)?;
+    let conf = node.registries(&LoaderEnv::default()).map_err(io::Error::other).doing("reading", files)?;
+    let folder = files.join(HOSTS_FOLDER.trim_start_matches('/'));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).doing("removing", &folder)?;
     }
-    for (index, mirror) in mirrors.iter().enumerate() {
-        let first = mirrors.iter().position(|other| other.source == mirror.source) == Some(index);
-        if first {
-            let content = hosts_toml(
-                &format!("https://{}", mirror.source),
-                &of(mirror.source, registries, mirrors),
-                ca,
-            );
-            put(&format!("certs.d/{}/hosts.toml", mirror.source), &content)?;
-        }
+    for (file, content) in containerd::render(&conf, &[]).files {
+        put(&folder.join(file), &content)?;
     }
     Ok(())
+}
+
+fn put(path: &Path, content: &str) -> Result<(), Error> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).doing("creating", folder)?;
+    fs::write(path, content).doing("writing", path)
 }
 
 /// The registries that mirror `source`, in order.
@@ -74,22 +71,6 @@ fn registries_conf(registries: &[Registry], mirrors: &[Mirror]) -> String {
     }
     for registry in registries.iter().filter(|registry| !registry.tls) {
         let _ = writeln!(text, "\n[[registry]]\nlocation = \"{}\"\ninsecure = true", registry.address());
-    }
-    text
-}
-
-fn hosts_toml(server: &str, hosts: &[&Registry], ca: &Path) -> String {
-    let mut text = format!("server = \"{server}\"\n");
-    for registry in hosts {
-        let scheme = if registry.tls { "https" } else { "http" };
-        let _ = writeln!(
-            text,
-            "\n[host.\"{scheme}://{}\"]\ncapabilities = [\"pull\", \"resolve\"]",
-            registry.address()
-        );
-        if registry.tls {
-            let _ = writeln!(text, "ca = \"{}\"", ca.display());
-        }
     }
     text
 }

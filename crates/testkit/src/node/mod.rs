@@ -1,6 +1,7 @@
 //! A whole node on one machine: control plane, registries, a container runtime and the kubelet, in namespaces of their own.
 
 mod cgroups;
+mod image_service;
 mod journal;
 mod kubelet;
 mod mirrors;
@@ -38,6 +39,8 @@ pub const PLUGIN: &str = "crio-credential-provider";
 pub const MIRROR_LOGIN: Login = Login { user: "mirroruser", password: "mirrorpass" };
 /// The folder that plugins hand credentials to the runtime in.
 pub const AUTH_FOLDER: &str = "/etc/crio/auth";
+/// The node's own credentials, where kubelets keep them and plugins look for them.
+pub const GLOBAL_AUTH_FILE: &str = "/var/lib/kubelet/config.json";
 
 /// What a node is made of.
 #[derive(Clone, Debug)]
@@ -79,6 +82,7 @@ impl Options {
 pub struct Node<'r> {
     // In the order they end. What scenarios end and start again is in cells, since they share the node.
     kubelet: RefCell<Option<Service>>,
+    image_service: RefCell<Option<Service>>,
     runtime: RefCell<Option<Service>>,
     /// What tests have started besides.
     services: Vec<Service>,
@@ -118,13 +122,12 @@ impl<'r> Node<'r> {
         lap("control plane");
 
         let wanted: Vec<_> = options.registries.iter().cloned().chain([system()]).collect();
-        mirrors::write(
-            &path.join("files/etc/containers"),
-            &wanted,
-            &options.mirrors,
-            &options.registries_conf,
-            &control_plane.ca(),
-        )?;
+        let files = path.join("files");
+        mirrors::write(&files, &wanted, &options.mirrors, &options.registries_conf)?;
+        mirrors::write_hosts(&files)?;
+        // Every program of the node trusts the registries, as where a company has an authority of its own.
+        let trust = format!("cat {} >> /etc/ssl/certs/ca-certificates.crt", control_plane.ca().display());
+        place.run("sh", &["-c", &trust])?;
         let mut registries = Vec::new();
         for registry in wanted {
             registries.push(registry.start(place, &path, control_plane.authority())?);
@@ -135,6 +138,7 @@ impl<'r> Node<'r> {
         fs::write(&cni, include_str!("cni.conflist")).doing("writing", &cni)?;
         let mut node = Self {
             kubelet: RefCell::default(),
+            image_service: RefCell::default(),
             runtime: RefCell::default(),
             services: Vec::new(),
             registries,
@@ -147,6 +151,9 @@ impl<'r> Node<'r> {
             root,
         };
         node.start_runtime()?;
+        if options.runtime == Runtime::ContainerdWithImages {
+            node.start_image_service()?;
+        }
         lap("runtime");
         node.push("system", "pause:1")?;
         node.kubectl().apply(include_str!("node-access.yaml"))?;
@@ -182,9 +189,14 @@ impl<'r> Node<'r> {
         Ok(())
     }
 
-    /// Has the runtime read its configuration of registries again.
-    pub fn reload_runtime(&self) -> Result<(), Error> {
-        self.runtime.borrow().as_ref().map_or(Ok(()), |runtime| runtime.signal(Signal::HUP))
+    /// Has the runtime work by `registries.conf` and its drop-in files as they are now. containerd reads what it is told of
+    /// them for every pull, and dies of the signal upon which CRI-O reads them.
+    pub fn reload_registries(&self) -> Result<(), Error> {
+        mirrors::write_hosts(&self.root().join("files"))?;
+        match (self.runtime(), self.runtime.borrow().as_ref()) {
+            (Runtime::Crio, Some(runtime)) => runtime.signal(Signal::HUP),
+            _ => Ok(()),
+        }
     }
 
     /// What the node's programs have sent to the journal up to now.
@@ -247,9 +259,14 @@ impl<'r> Node<'r> {
     /// Pushes a test image to a registry as `repository`, which ends with a tag, and gives its digest; every repository
     /// gets its own.
     pub fn push(&self, registry: &str, repository: &str) -> Result<String, Error> {
+        self.registry(registry)?.push(&self.layout(repository)?, repository)
+    }
+
+    /// Writes the test image `repository`, which ends with a tag, as an OCI layout.
+    pub fn layout(&self, repository: &str) -> Result<PathBuf, Error> {
         let layout = self.root().join("images").join(repository.replace(['/', ':'], "-"));
         image::write(&layout, &self.program, repository)?;
-        self.registry(registry)?.push(&layout, repository)
+        Ok(layout)
     }
 
     /// Starts a further program on the node; it ends with the node.

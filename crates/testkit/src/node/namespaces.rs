@@ -1,7 +1,6 @@
 //! The namespaces of a node: mounts, network, processes, IPC and host name of its own.
 
 use std::{
-    fs,
     io::{self, Read as _, Write as _},
     net::{Shutdown, TcpListener, TcpStream},
     path::Path,
@@ -9,8 +8,6 @@ use std::{
     thread,
     time::Duration,
 };
-
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::{
     Error,
@@ -61,24 +58,15 @@ impl Namespaces {
         let here = Path::new("127.0.0.1");
         let listener = TcpListener::bind(("127.0.0.1", 0)).doing("listening on", here)?;
         let forwarded = listener.local_addr().doing("listening on", here)?.port();
-        let network = format!("/proc/{}/ns/net", self.init);
+        let place = self.place();
         thread::spawn(move || {
             // Ends with the process: a connection after the node's end finds no namespace and is closed.
             for client in listener.incoming().flatten() {
-                let network = network.clone();
-                thread::spawn(move || connect_in(&network, port).and_then(|server| relay(client, server)));
+                thread::spawn(move || place.connect(port).and_then(|server| relay(client, server)));
             }
         });
         Ok(forwarded)
     }
-}
-
-/// Connects from within a network namespace. Only the calling thread enters it, and stays there.
-fn connect_in(network: &str, port: u16) -> io::Result<TcpStream> {
-    use std::os::fd::AsFd as _;
-    let namespace = fs::File::open(network)?;
-    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
-    TcpStream::connect(("127.0.0.1", port))
 }
 
 /// Copies both ways until both ends have said all.

@@ -5,7 +5,7 @@ use std::{fmt, fs, path::Path, str::FromStr, time::Duration};
 use crate::{
     Error,
     error::Doing,
-    node::render,
+    node::{GLOBAL_AUTH_FILE, image_service, mirrors::HOSTS_FOLDER, render},
     process::{Place, Service},
     programs::find,
 };
@@ -15,16 +15,22 @@ use crate::{
 pub enum Runtime {
     /// containerd, which takes credentials from the kubelet alone.
     Containerd,
-    /// CRI-O, which takes them from the auth file that a plugin has written.
+    /// containerd with our image service in front, which takes them from the auth file that a plugin has written.
+    ContainerdWithImages,
+    /// CRI-O, which takes them from the same file itself.
     Crio,
 }
 
 impl Runtime {
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::Containerd, Self::ContainerdWithImages, Self::Crio];
+
     /// What it needs beside what every node needs.
     #[must_use]
     pub fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Containerd => &["containerd", "containerd-shim-runc-v2"],
+            Self::ContainerdWithImages => &["containerd", "containerd-shim-runc-v2", image_service::PROGRAM],
             Self::Crio => &["crio", "pinns", "conmon", "go-crio-credential-provider"],
         }
     }
@@ -33,8 +39,25 @@ impl Runtime {
     #[must_use]
     pub fn socket(self) -> &'static str {
         match self {
-            Self::Containerd => "/run/containerd.sock",
+            Self::Containerd | Self::ContainerdWithImages => "/run/containerd.sock",
             Self::Crio => "/run/crio.sock",
+        }
+    }
+
+    /// The socket on which the kubelet asks for images, inside.
+    pub(super) fn image_socket(self) -> &'static str {
+        match self {
+            Self::ContainerdWithImages => image_service::SOCKET,
+            Self::Containerd | Self::Crio => self.socket(),
+        }
+    }
+
+    /// The name of its program, which is that of its log too.
+    #[must_use]
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Containerd | Self::ContainerdWithImages => "containerd",
+            Self::Crio => "crio",
         }
     }
 
@@ -48,24 +71,33 @@ impl Runtime {
         ];
         values.push(("RUNC", program("runc")?));
         let template = match self {
-            Self::Containerd => include_str!("containerd.toml"),
+            Self::Containerd | Self::ContainerdWithImages => {
+                values.push(("HOSTS", HOSTS_FOLDER.into()));
+                include_str!("containerd.toml")
+            }
             Self::Crio => {
-                values.extend([("PINNS", program("pinns")?), ("CONMON", program("conmon")?)]);
+                values.extend([
+                    ("PINNS", program("pinns")?),
+                    ("CONMON", program("conmon")?),
+                    ("GLOBAL", GLOBAL_AUTH_FILE.into()),
+                ]);
                 include_str!("crio.toml")
             }
         };
-        let config = root.join(format!("{self}.toml"));
+        let name = self.program();
+        let config = root.join(format!("{name}.toml"));
         fs::write(&config, render(template, &values)).doing("writing", &config)?;
-        let (mut command, ready) = match self {
-            Self::Containerd => (place.command("containerd")?, "containerd successfully booted"),
-            Self::Crio => (place.command("crio")?, "Registered SIGHUP reload watcher"),
+        let ready = match self {
+            Self::Containerd | Self::ContainerdWithImages => "containerd successfully booted",
+            Self::Crio => "Registered SIGHUP reload watcher",
         };
+        let mut command = place.command(name)?;
         command.arg("--config").arg(&config);
         if self == Self::Crio {
             // The machine's own drop-in files are not this node's.
             command.args(["--config-dir", ""]);
         }
-        let mut service = Service::start(&self.to_string(), command, &root.join("logs"))?;
+        let mut service = Service::start(name, command, &root.join("logs"))?;
         service.wait_for_log(ready, Duration::from_mins(1))?;
         Ok(service)
     }
@@ -75,6 +107,7 @@ impl fmt::Display for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Containerd => "containerd",
+            Self::ContainerdWithImages => "containerd-with-images",
             Self::Crio => "crio",
         })
     }
@@ -84,9 +117,9 @@ impl FromStr for Runtime {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        [Self::Containerd, Self::Crio]
-            .into_iter()
-            .find(|runtime| runtime.to_string() == text)
-            .ok_or_else(|| format!("{text:?} is no runtime; there are containerd and crio"))
+        Self::ALL.into_iter().find(|runtime| runtime.to_string() == text).ok_or_else(|| {
+            let all = Self::ALL.map(|runtime| runtime.to_string()).join(", ");
+            format!("{text:?} is no runtime; there are {all}")
+        })
     }
 }

@@ -167,6 +167,18 @@ impl<'n> Scenario<'n> {
         })
     }
 
+    /// Waits until a Pod is Ready or a pull for it has failed, and gives the reason if it has.
+    pub fn wait_ready_or_failed(&self, pod: Pod<'_>, within: Duration) -> Result<Option<String>, Error> {
+        wait_until(&format!("Pod {} is Ready or a pull for it fails", pod.name), within, || {
+            if self.wait_ready(&[pod], Duration::ZERO).is_ok() {
+                return Ok(None);
+            }
+            let failed = self.failed_pulls().map_err(|error| error.to_string())?;
+            let message = failed.into_iter().find(|(name, _)| name == pod.name).map(|(_, message)| message);
+            message.map(Some).ok_or_else(|| self.describe(pod.name))
+        })
+    }
+
     /// All failed pulls in the namespace as (Pod, message), each as often as it happened.
     pub fn failed_pulls(&self) -> Result<Vec<(String, String)>, Error> {
         let mut failed = Vec::new();

@@ -64,13 +64,7 @@ pub fn second_namespace(scenario: &Scenario<'_>, image: &str) -> Result<Option<S
     let other = scenario.in_namespace(&format!("{}-other", scenario.namespace()))?;
     let second = Pod { policy: "IfNotPresent", ..Pod::new("uses-the-image", &images) };
     other.run_pods(&[second])?;
-    let refused = wait_until("the second namespace's Pod runs or is refused", PATIENCE, || {
-        if other.wait_ready(&[second], Duration::ZERO).is_ok() {
-            return Ok(None);
-        }
-        let failed = other.failed_pulls().map_err(|error| error.to_string())?;
-        failed.into_iter().next().map(|(_, message)| Some(message)).ok_or_else(|| other.describe(second.name))
-    })?;
+    let refused = other.wait_ready_or_failed(second, PATIENCE)?;
     other.delete_pods()?;
     Ok(refused)
 }

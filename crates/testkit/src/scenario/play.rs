@@ -40,7 +40,7 @@ struct Count {
     filtered: usize,
 }
 
-/// Plays `cases` as the command line says: `[--runtime containerd|crio] [WORD]`, where only names that hold WORD count.
+/// Plays `cases` as the command line says: `[--runtime RUNTIME] [WORD]`, where only names that hold WORD count.
 /// Without `--runtime` all runtimes are played whose programs are here. State of failed scenarios goes below `dumps`.
 pub fn play(cases: &[Case], dumps: &Path, options: impl Fn(Runtime) -> Result<Options, Error>) -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -74,8 +74,7 @@ pub fn play(cases: &[Case], dumps: &Path, options: impl Fn(Runtime) -> Result<Op
 
 /// The runtimes and the word that the command line asks for.
 fn choose(words: &[String]) -> Result<(Vec<Runtime>, &str), String> {
-    let all =
-        || [Runtime::Containerd, Runtime::Crio].into_iter().filter(|runtime| at_hand(*runtime)).collect();
+    let all = || Runtime::ALL.into_iter().filter(|runtime| at_hand(*runtime)).collect();
     let (runtimes, rest) = match words {
         [option, runtime, rest @ ..] if option == "--runtime" => (vec![runtime.parse()?], rest),
         rest => (all(), rest),

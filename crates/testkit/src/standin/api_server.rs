@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex};
 use pullwright_engine::go::base64;
 use serde_json::{Map, Value, json};
 
+use super::fault::Fault;
 use super::http::{Request, Response};
 use super::protobuf;
-use super::server::{Access, Fault, Server, Service, lock};
+use super::server::{Access, Server, Service, lock};
 use crate::Error;
 use crate::certificates::Identity;
+use crate::process::Place;
 
 /// Who may do what in a namespace.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +71,7 @@ impl ApiServer {
     /// Starts an API server with this certificate on a free port of the loopback. It knows nobody and holds nothing.
     pub fn start(identity: &Identity) -> Result<Self, Error> {
         let state = Arc::new(State::default());
-        let server = Server::start(Some(identity), Arc::clone(&state))?;
+        let server = Server::start((Place::Host, 0), Some(identity), Arc::clone(&state))?;
         Ok(Self { server, state })
     }
 

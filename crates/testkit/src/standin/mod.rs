@@ -4,6 +4,7 @@
 //! the real programs behave as these do when nothing is broken is shown elsewhere, with the real programs.
 
 mod api_server;
+mod fault;
 mod http;
 mod image;
 mod protobuf;
@@ -12,6 +13,7 @@ mod server;
 mod stream;
 
 pub use api_server::{ApiServer, Rule};
+pub use fault::{Fault, Trouble};
 pub use image::{Image, digest};
 pub use registry::{Login, Registry, Setup};
-pub use server::{Access, Fault, Trouble};
+pub use server::Access;

@@ -1,21 +1,30 @@
 //! A registry in this process: images put by value, users with passwords or tokens, and a log of who pulled what.
 
 use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use pullwright_engine::go::base64;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::fault::Fault;
 use super::http::{Request, Response};
 use super::image::{Image, digest};
-use super::server::{Access, Fault, Server, Service, lock};
+use super::server::{Access, Server, Service, lock};
 use crate::Error;
 use crate::certificates::Identity;
+use crate::error::Doing as _;
+use crate::process::Place;
 
 /// How a registry is set up.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Setup<'a> {
+    /// Whose loopback it listens on.
+    pub place: Place,
+    /// The port; 0 for a free one.
+    pub port: u16,
     /// Its certificate; without one it speaks plain HTTP.
     pub identity: Option<&'a Identity>,
     /// How it knows its users.
@@ -68,7 +77,7 @@ struct Manifest {
 
 #[expect(clippy::must_use_candidate, reason = "what is put has a digest that is often known or not needed")]
 impl Registry {
-    /// Starts a registry on a free port of the loopback.
+    /// Starts a registry on the loopback.
     pub fn start(setup: Setup<'_>) -> Result<Self, Error> {
         let owned = |pairs: &[(&str, &str)]| {
             let pairs = pairs.iter().map(|&(a, b)| (a.to_owned(), b.to_owned()));
@@ -83,7 +92,7 @@ impl Registry {
             blobs: Mutex::default(),
             manifests: Mutex::default(),
         });
-        let server = Server::start(setup.identity, Arc::clone(&state))?;
+        let server = Server::start((setup.place, setup.port), setup.identity, Arc::clone(&state))?;
         let scheme = if setup.identity.is_some() { "https" } else { "http" };
         let own = format!("{scheme}://{}/token", server.address());
         *lock(&state.realm) = setup.realm.map_or(own, str::to_owned);
@@ -110,12 +119,39 @@ impl Registry {
         self.server.mend();
     }
 
+    /// How many clients now wait for what never comes.
+    pub fn outwaited(&self) -> usize {
+        self.server.outwaited()
+    }
+
     /// Puts an image, under a tag if one is given, and gives the digest of its manifest.
     pub fn put(&self, repository: &str, tag: Option<&str>, image: &Image) -> String {
         for content in image.layers.iter().chain([&image.config()]) {
             self.put_blob(repository, content);
         }
         self.put_manifest(repository, tag, image.media_type(), &image.manifest())
+    }
+
+    /// Puts the image of an OCI layout under a tag, and gives the digest of its manifest.
+    pub fn put_layout(&self, repository: &str, tag: &str, layout: &Path) -> Result<String, Error> {
+        let blob = |descriptor: &Value| {
+            let name = descriptor["digest"].as_str().unwrap_or_default().replace(':', "/");
+            let path = layout.join("blobs").join(name);
+            fs::read(&path).doing("reading", &path)
+        };
+        let parse = |bytes: &[u8]| {
+            let from = layout.display().to_string();
+            serde_json::from_slice::<Value>(bytes).map_err(|source| Error::Json { from, source })
+        };
+        let index = layout.join("index.json");
+        let index = parse(&fs::read(&index).doing("reading", &index)?)?;
+        let content = blob(&index["manifests"][0])?;
+        let manifest = parse(&content)?;
+        for descriptor in manifest["layers"].as_array().into_iter().flatten().chain([&manifest["config"]]) {
+            self.put_blob(repository, &blob(descriptor)?);
+        }
+        let media_type = manifest["mediaType"].as_str().unwrap_or_default();
+        Ok(self.put_manifest(repository, Some(tag), media_type, &content))
     }
 
     /// Puts images and an index of them, and gives the digest of the index.

@@ -3,16 +3,18 @@
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use rustix::net::{Shutdown as Ways, shutdown};
 use rustls::ServerConfig;
 
+use super::fault::{Fault, Trouble, spoiled};
 use super::http::{Request, Response};
 use super::stream::{Stream, tls};
 use crate::certificates::Identity;
-use crate::{Error, error::Doing as _};
+use crate::{Error, error::Doing as _, process::Place};
 
 /// What a stand-in answers when nothing is broken, and whom it takes the request to be from.
 pub(super) trait Service: Send + Sync + 'static {
@@ -36,69 +38,13 @@ pub struct Access {
     pub status: u16,
 }
 
-/// A fault to inject.
-#[derive(Debug, Clone)]
-pub struct Fault {
-    /// What the path contains for which it happens; empty for every path.
-    pub path: String,
-    /// How many requests meet it.
-    pub times: u32,
-    /// What happens.
-    pub trouble: Trouble,
-}
-
-/// What can go wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Trouble {
-    /// An answer with this status, and how many seconds to wait.
-    Status(u16, Option<u32>),
-    /// An answer with this status and body.
-    Says(u16, String),
-    /// The credential is not taken, with this challenge, as when a token has run out.
-    Challenge(String),
-    /// A redirect to this URL.
-    Redirect(String),
-    /// The connection breaks after so many bytes of the body.
-    CutAfter(usize),
-    /// Nothing more comes after so many bytes of the body.
-    StallAfter(usize),
-    /// The first byte of the body is another.
-    OtherBytes,
-    /// This header has this value.
-    Header(&'static str, String),
-    /// The `Range` header is not heeded.
-    Whole,
-    /// The body is this one, with status 200.
-    Body(String),
-    /// The body comes in chunks of no announced length, with this after it.
-    Chunked(String),
-    /// The body is so long, if anybody reads that much.
-    Huge(u64),
-    /// No answer at all, but the connection stands.
-    NeverAnswers,
-}
-
-impl Fault {
-    /// The fault for the next `times` requests whose path contains `path`.
-    #[must_use]
-    pub fn new(path: &str, times: u32, trouble: Trouble) -> Self {
-        Self { path: path.to_owned(), times, trouble }
-    }
-
-    /// The fault for every request whose path contains `path`.
-    #[must_use]
-    pub fn always(path: &str, trouble: Trouble) -> Self {
-        Self::new(path, u32::MAX, trouble)
-    }
-}
-
 /// A server that runs until it is dropped.
 #[derive(Debug)]
 pub(super) struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
-    listener: Option<JoinHandle<()>>,
+    listener: TcpListener,
+    accepting: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -107,19 +53,25 @@ struct Shared {
     connections: Mutex<Vec<TcpStream>>,
     log: Mutex<Vec<Access>>,
     faults: Mutex<Vec<Fault>>,
+    /// How many clients are being outwaited.
+    outwaited: AtomicUsize,
 }
 
 impl Server {
-    /// Starts a server on a free port of the loopback, with TLS if it is given an identity.
-    pub(super) fn start(identity: Option<&Identity>, service: Arc<impl Service>) -> Result<Self, Error> {
+    /// Starts a server on a port of a place's loopback (a free one for 0), with TLS if it is given an identity.
+    pub(super) fn start(
+        (place, port): (Place, u16),
+        identity: Option<&Identity>,
+        service: Arc<impl Service>,
+    ) -> Result<Self, Error> {
         let config = identity.map(tls).transpose()?;
-        let loopback = Path::new("127.0.0.1:0");
-        let listener = TcpListener::bind("127.0.0.1:0").doing("listening on", loopback)?;
+        let loopback = Path::new("the loopback");
+        let listener = place.listen(port).doing("listening on", loopback)?;
         let address = listener.local_addr().doing("listening on", loopback)?;
         let shared = Arc::new(Shared::default());
-        let accepting = Arc::clone(&shared);
-        let listener = thread::spawn(move || accept(&listener, config.as_ref(), &accepting, &service));
-        Ok(Self { address, shared, listener: Some(listener) })
+        let (accepts, serves) = (listener.try_clone().doing("listening on", loopback)?, Arc::clone(&shared));
+        let accepting = thread::spawn(move || accept(&accepts, config.as_ref(), &serves, &service));
+        Ok(Self { address, shared, listener, accepting: Some(accepting) })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -137,6 +89,10 @@ impl Server {
     pub(super) fn mend(&self) {
         lock(&self.shared.faults).clear();
     }
+
+    pub(super) fn outwaited(&self) -> usize {
+        self.shared.outwaited.load(Ordering::SeqCst)
+    }
 }
 
 impl Drop for Server {
@@ -145,10 +101,10 @@ impl Drop for Server {
         for connection in lock(&self.shared.connections).drain(..) {
             let _ = connection.shutdown(Shutdown::Both);
         }
-        // Wakes the listener, which then sees that it is over.
-        let _ = TcpStream::connect(self.address);
-        if let Some(listener) = self.listener.take() {
-            let _ = listener.join();
+        // Wakes who accepts, who then sees that it is over.
+        let _ = shutdown(&self.listener, Ways::Both);
+        if let Some(accepting) = self.accepting.take() {
+            let _ = accepting.join();
         }
     }
 }
@@ -179,7 +135,7 @@ fn accept(
 /// Answers the requests of a connection until one of the two has enough.
 fn converse(stream: &mut Stream, shared: &Shared, service: &impl Service) -> io::Result<()> {
     let mut buffer = Vec::new();
-    while let Some(request) = Request::read(stream, &mut buffer)? {
+    while let Some(request) = Request::read(stream, &mut buffer).or_else(|error| refuse(stream, error))? {
         let trouble = shared.trouble(&request.target);
         let (user, response) = service.answer(&request);
         let response = match &trouble {
@@ -205,11 +161,11 @@ fn converse(stream: &mut Stream, shared: &Shared, service: &impl Service) -> io:
             status: if silent { 0 } else { response.status },
         });
         match trouble {
-            Some(Trouble::NeverAnswers) => return outwait(stream),
+            Some(Trouble::NeverAnswers) => return shared.outwait(stream),
             Some(Trouble::CutAfter(bytes)) => return begin(stream, &response, bytes),
             Some(Trouble::StallAfter(bytes)) => {
                 begin(stream, &response, bytes)?;
-                return outwait(stream);
+                return shared.outwait(stream);
             }
             Some(Trouble::Chunked(more)) => response.write_chunked(stream, more.as_bytes())?,
             Some(Trouble::Huge(length)) => return flood(stream, &response, length),
@@ -219,33 +175,10 @@ fn converse(stream: &mut Stream, shared: &Shared, service: &impl Service) -> io:
     Ok(())
 }
 
-/// The answer as a fault makes it.
-fn spoiled(mut response: Response, trouble: &Trouble) -> Response {
-    match trouble {
-        Trouble::Status(status, retry_after) => {
-            let answer = Response::new(*status, "");
-            match retry_after {
-                Some(seconds) => answer.with("Retry-After", seconds.to_string()),
-                None => answer,
-            }
-        }
-        Trouble::Says(status, body) => Response::new(*status, body.as_bytes()),
-        Trouble::Challenge(challenge) => Response::new(401, "").with("WWW-Authenticate", challenge.as_str()),
-        Trouble::Redirect(url) => Response::new(307, "").with("Location", url.as_str()),
-        Trouble::Body(body) => Response::new(200, body.as_bytes()),
-        Trouble::Huge(_) => Response::new(200, ""),
-        Trouble::Header(name, value) => {
-            response.headers.retain(|(key, _)| key != name);
-            response.with(name, value.as_str())
-        }
-        Trouble::OtherBytes => {
-            if let Some(first) = response.body.first_mut() {
-                *first ^= 1;
-            }
-            response
-        }
-        _ => response,
-    }
+/// Answers what is no request, as other servers do: from these words a client that spoke TLS learns that this is plain HTTP.
+fn refuse<T>(stream: &mut Stream, error: io::Error) -> io::Result<T> {
+    stream.write_all(b"HTTP/1.0 400 Bad Request\r\n\r\n")?;
+    Err(error)
 }
 
 /// Writes the head and only the beginning of the body.
@@ -267,14 +200,22 @@ fn flood(stream: &mut Stream, response: &Response, length: u64) -> io::Result<()
     stream.flush()
 }
 
-/// Says nothing until the client gives up.
-fn outwait(stream: &mut Stream) -> io::Result<()> {
-    let mut ignored = [0; 1024];
-    while stream.read(&mut ignored)? > 0 {}
-    Ok(())
-}
-
 impl Shared {
+    /// Says nothing until the client gives up.
+    fn outwait(&self, stream: &mut Stream) -> io::Result<()> {
+        self.outwaited.fetch_add(1, Ordering::SeqCst);
+        let mut ignored = [0; 1024];
+        let left = loop {
+            match stream.read(&mut ignored) {
+                Ok(0) => break Ok(()),
+                Ok(_) => {}
+                Err(error) => break Err(error),
+            }
+        };
+        self.outwaited.fetch_sub(1, Ordering::SeqCst);
+        left
+    }
+
     /// The next fault that a request for `target` meets.
     fn trouble(&self, target: &str) -> Option<Trouble> {
         let mut faults = lock(&self.faults);

@@ -77,7 +77,9 @@ fn main() -> ExitCode {
     ];
     play(&cases, Path::new(env!("CARGO_TARGET_TMPDIR")), |runtime| {
         let plugin = match runtime {
-            Runtime::Containerd => Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/stand-in-plugin.sh"),
+            Runtime::Containerd | Runtime::ContainerdWithImages => {
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/stand-in-plugin.sh")
+            }
             Runtime::Crio => find("go-crio-credential-provider")?,
         };
         let mut options = Options::new(runtime, &plugin);

@@ -32,7 +32,7 @@ pub(crate) fn through_the_mirror(scenario: &mut Scenario<'_>) -> Outcome {
     let record = scenario.pull_record("docker.io/library/first")?.unwrap_or_default();
     match scenario.node().runtime() {
         // The kubelet had the credentials, and so knows whose they were.
-        Runtime::Containerd => {
+        Runtime::Containerd | Runtime::ContainerdWithImages => {
             let account = &record["kubernetesServiceAccounts"][0];
             assert_eq!(
                 (&account["namespace"], &account["name"]),
@@ -51,7 +51,7 @@ pub(crate) fn wrong_password(scenario: &mut Scenario<'_>) -> Outcome {
     scenario.run_pods(&[Pod::new("test-pod", &["docker.io/library/refused:1"])])?;
     let reason = scenario.wait_failed_pull("test-pod")?;
     let expected = match scenario.node().runtime() {
-        Runtime::Containerd => "401 Unauthorized",
+        Runtime::Containerd | Runtime::ContainerdWithImages => "401 Unauthorized",
         Runtime::Crio => "authentication required",
     };
     assert!(reason.contains(expected), "{reason}");

@@ -1,0 +1,49 @@
+//! The image service in front of containerd, which takes the credentials that plugins hand over.
+
+use std::time::Duration;
+
+use crate::{
+    Error,
+    node::{AUTH_FOLDER, GLOBAL_AUTH_FILE, Node, Runtime, mirrors::HOSTS_FOLDER},
+    process::Service,
+};
+
+/// The program, and its name among the node's services.
+pub(super) const PROGRAM: &str = "pullwright-images";
+/// Its socket, inside.
+pub(super) const SOCKET: &str = "/run/pullwright-images.sock";
+
+impl Node<'_> {
+    /// Kills who takes the credentials that plugins hand over, as `kill -9` would: the image service where the node has
+    /// one, else the runtime.
+    pub fn kill_taker(&self) {
+        match self.runtime() {
+            Runtime::ContainerdWithImages => drop(self.image_service.take()),
+            Runtime::Containerd | Runtime::Crio => self.kill_runtime(),
+        }
+    }
+
+    /// Starts that again and waits until it serves.
+    pub fn start_taker(&self) -> Result<(), Error> {
+        match self.runtime() {
+            Runtime::ContainerdWithImages => self.start_image_service(),
+            Runtime::Containerd | Runtime::Crio => self.start_runtime(),
+        }
+    }
+
+    pub(super) fn start_image_service(&self) -> Result<(), Error> {
+        let mut command = self.place().command(PROGRAM)?;
+        command
+            .args(["--listen", SOCKET])
+            .args(["--containerd", self.runtime().socket()])
+            .args(["--auth-dir", AUTH_FOLDER])
+            .args(["--certs-d", HOSTS_FOLDER])
+            .args(["--global-auth-file", GLOBAL_AUTH_FILE])
+            // As short as the plugin's in the tests.
+            .args(["--remove-unclaimed-after", "10", "--remove-in-use-after", "20"]);
+        let mut service = Service::start(PROGRAM, command, &self.root().join("logs"))?;
+        service.wait_for_log("serving on", Duration::from_secs(30))?;
+        self.image_service.replace(Some(service));
+        Ok(())
+    }
+}
