@@ -1,0 +1,44 @@
+//! The Kubernetes types that say where images are pulled from and when the plugin is asked, and their CRDs.
+//!
+//! Groups, names, patterns, enums and list types are OpenShift's, so that manifests and clients made for OpenShift work
+//! unchanged on any Kubernetes. On OpenShift the CRDs that are there are used as they are. Two things are ours and in
+//! nobody's way: mirror sets have `status.conditions`, and writing an `ImageContentSourcePolicy` answers with a warning.
+//!
+//! | kind | version | CRD |
+//! | --- | --- | --- |
+//! | [`ImageDigestMirrorSet`], [`ImageTagMirrorSet`] | `config.openshift.io/v1` | as upstream |
+//! | [`ImageContentSourcePolicy`] | `operator.openshift.io/v1alpha1` | as upstream |
+//! | [`Image`] | `config.openshift.io/v1` | as upstream; only `registrySources` means something here |
+//! | [`v1::CRIOCredentialProviderConfig`], [`v1alpha1::CRIOCredentialProviderConfig`] | `config.openshift.io/v1`, `v1alpha1` | both served, one schema |
+//!
+//! There is no client here: [`crds`] makes the definitions, and every kind that names registries turns into the engine's
+//! value for it.
+
+mod conditions;
+mod conversion;
+pub mod crds;
+mod crio_credential_provider_config;
+mod image;
+mod image_content_source_policy;
+mod migration;
+mod mirror_sets;
+mod patterns;
+
+pub use crio_credential_provider_config::{MatchImage, SINGLETON, condition, v1, v1alpha1};
+pub use image::{
+    ConfigMapName, Image, ImageSpec, ImageStatus, ImportMode, RegistryLocation, RegistrySources, Scope,
+};
+pub use image_content_source_policy::{
+    ImageContentSourcePolicy, ImageContentSourcePolicySpec, RepositoryDigestMirrors,
+};
+pub use mirror_sets::{
+    ImageDigestMirrorSet, ImageDigestMirrorSetSpec, ImageTagMirrorSet, ImageTagMirrorSetSpec, MirrorRule,
+    MirrorSetStatus, MirrorSourcePolicy,
+};
+
+use serde::{Deserialize, Deserializer};
+
+/// Reads `null` as nothing, as Go's decoder does: Go clients write it for an empty list.
+fn null_is_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
