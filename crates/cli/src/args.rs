@@ -12,7 +12,7 @@ use crate::lint::Kind;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  all is well
-  1  findings: lint found something, or the pull cannot work
+  1  findings: lint found something, the pull cannot work, an object is not applied whole, or diff found a difference
   2  wrong usage, or an input that cannot be read";
 
 /// Says how a Kubernetes node pulls an image: where from, with whose credential, and why.
@@ -34,8 +34,16 @@ pub(crate) enum Command {
     Resolve(Resolve),
     /// Pull an image as the node would, into a folder (an OCI layout)
     Pull(Box<Pull>),
-    /// Check registries.conf, credential provider configurations, auth files and Secrets
+    /// Make a node's files from mirror sets: registries.conf, or what containerd and k3s read
+    Render(Box<crate::render::Arguments>),
+    /// Show what mirror sets would change on a node, and who could notice
+    Diff(Box<crate::diff::Arguments>),
+    /// Check registries.conf, credential provider configurations, auth files, Secrets and mirror sets
     Lint(Lint),
+    /// Replace objects of kinds that go by those of the kinds that come
+    Migrate(crate::migrate::Arguments),
+    /// Make mirror sets of containerd's hosts.toml or K3s's registries.yaml
+    Import(crate::import::Arguments),
     /// Print a completion script
     Completions {
         /// The shell to complete in
@@ -73,6 +81,9 @@ pub(crate) struct Wanted {
 pub(crate) struct Resolve {
     /// The image as a Pod names it
     pub(crate) image: String,
+    /// Manifests, of which mirror sets and Image cluster count: they take the place of registries.conf
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) manifests: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) node: Node,
     #[command(flatten)]
@@ -115,7 +126,7 @@ pub(crate) struct Lint {
     /// Check the configuration of the node whose file system is below this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
-    /// Check the Secrets among the YAML and JSON files below a folder
+    /// Check the Secrets and mirror sets among the YAML and JSON files below a folder
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) manifests: Option<PathBuf>,
     #[command(flatten)]
@@ -137,12 +148,19 @@ pub(crate) struct Node {
     pub(crate) registries_conf_dir: Option<PathBuf>,
 }
 
+impl Node {
+    /// Whether any node is named at all, and not only this machine meant.
+    pub(crate) fn is_named(&self) -> bool {
+        self.root.is_some() || self.registries_conf.is_some() || self.registries_conf_dir.is_some()
+    }
+}
+
 /// Whose credentials there are, and when the plugin runs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Credentials")]
 pub(crate) struct Cluster {
-    /// Manifests, of which the Secrets count: a folder with YAML and JSON files, one file, or `-` for standard
-    /// input; a Secret without a namespace is in "default"
+    /// Manifests, of which Secrets and mirror sets count: a folder with YAML and JSON files, one file, or `-` for
+    /// standard input; a Secret without a namespace is in "default", mirror sets take the place of registries.conf
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) manifests: Option<PathBuf>,
     /// The node's own auth file [default: /var/lib/kubelet/config.json, if it is there]

@@ -9,14 +9,19 @@
 
 mod args;
 mod diagnostic;
+mod diff;
 mod explain;
+mod import;
 mod inputs;
 mod lint;
+mod migrate;
 mod output;
 mod planned;
 mod pull;
+mod render;
 mod resolve;
 mod style;
+mod verdicts;
 mod words;
 
 use std::io::{self, Write};
@@ -99,6 +104,10 @@ fn dispatch(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome,
         Command::Resolve(arguments) => resolve::run(arguments, streams),
         Command::Pull(arguments) => pull::run(arguments, streams),
         Command::Lint(arguments) => lint::run(arguments, streams),
+        Command::Render(arguments) => render::run(arguments, streams),
+        Command::Diff(arguments) => diff::run(arguments, streams),
+        Command::Migrate(arguments) => migrate::run(arguments, streams),
+        Command::Import(arguments) => import::run(arguments, streams),
         Command::Completions { shell } => {
             clap_complete::generate(*shell, &mut Arguments::command(), "pullwright", streams.out);
             Ok(Outcome::Good)

@@ -3,7 +3,8 @@
 use pullwright_engine::plan::{self, Inputs, PullPlan};
 
 use crate::args::Wanted;
-use crate::inputs::{Cluster, NodeFiles};
+use crate::inputs::configured::Configured;
+use crate::inputs::{Cluster, NodeFiles, manifests};
 use crate::{Failure, Streams, words};
 
 /// A plan, and what it was made from.
@@ -16,9 +17,10 @@ pub(crate) struct Planned {
 /// answer.
 pub(crate) fn planned(wanted: &Wanted, streams: &mut Streams<'_>) -> Result<Option<Planned>, Failure> {
     let node = NodeFiles::open(&wanted.node)?;
-    let registries = node.registries(&wanted.node)?;
-    let cluster = Cluster::read(&node, &wanted.cluster, &wanted.namespace)?;
-    for warning in &cluster.warnings {
+    let manifests = wanted.cluster.manifests.as_deref().map_or_else(|| Ok(Vec::new()), manifests::read)?;
+    let configured = Configured::read(&node, &wanted.node, &manifests)?;
+    let cluster = Cluster::read(&node, &wanted.cluster, &manifests, &wanted.namespace)?;
+    for warning in configured.warnings.iter().chain(&cluster.warnings) {
         warning.write(streams.err)?;
     }
     let plan = plan::plan(&Inputs {
@@ -26,12 +28,15 @@ pub(crate) fn planned(wanted: &Wanted, streams: &mut Streams<'_>) -> Result<Opti
         namespace: &wanted.namespace,
         secrets: &cluster.secrets,
         global: cluster.global.as_ref(),
-        registries: &registries,
+        registries: &configured.registries,
         providers: cluster.providers.as_ref(),
         plugin: &wanted.cluster.plugin_name,
     });
     match plan {
-        Ok(plan) => Ok(Some(Planned { plan, cluster })),
+        Ok(mut plan) => {
+            configured.name_objects(&mut plan);
+            Ok(Some(Planned { plan, cluster }))
+        }
         Err(error) => {
             words::refused(&error).write(streams.err)?;
             Ok(None)

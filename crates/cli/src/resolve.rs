@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::args::Resolve;
 use crate::diagnostic::Message;
-use crate::inputs::NodeFiles;
+use crate::inputs::configured::Configured;
+use crate::inputs::{NodeFiles, manifests};
 use crate::{Failure, Outcome, Streams, output};
 
 /// The answer: what a name may stand for, and where each of that is pulled from.
@@ -28,7 +29,12 @@ struct Resolved {
 }
 
 pub(crate) fn run(arguments: &Resolve, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
-    let registries = NodeFiles::open(&arguments.node)?.registries(&arguments.node)?;
+    let node = NodeFiles::open(&arguments.node)?;
+    let manifests = arguments.manifests.as_deref().map_or_else(|| Ok(Vec::new()), manifests::read)?;
+    let Configured { registries, warnings, .. } = Configured::read(&node, &arguments.node, &manifests)?;
+    for warning in warnings.iter().chain(&manifests::passed_over(&manifests)) {
+        warning.write(streams.err)?;
+    }
     let candidates = match registries.candidates(&arguments.image) {
         Ok(candidates) => candidates,
         Err(error) => {

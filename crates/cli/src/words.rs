@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use pullwright_engine::credentials::{Absence, Because, Choice, Shadowed};
+use pullwright_engine::mirrors::ObjectName;
 use pullwright_engine::plan::{
     Invocation, PlanError, PlannedCandidate, PlannedSource, ProviderMatch, PullPlan,
 };
@@ -83,7 +84,10 @@ pub(crate) fn reasons(planned: &PlannedCandidate) -> Vec<String> {
     };
     let entry = match &planned.governed_by {
         None => "no entry in registries.conf".to_owned(),
-        Some(entry) => format!("entry {:?} in {}", entry.prefix, path(&entry.file)),
+        Some(entry) if entry.objects.is_empty() => {
+            format!("entry {:?} in {}", entry.prefix, path(&entry.file))
+        }
+        Some(entry) => format!("entry {:?} from {}", entry.prefix, objects(&entry.objects)),
     };
     name.into_iter().chain([entry]).collect()
 }
@@ -96,14 +100,12 @@ pub(crate) fn fails(error: &str) -> String {
 pub(crate) fn source(source: &PlannedSource, asked: bool) -> String {
     let reference = short(&source.source.reference);
     let reference = if asked { reference } else { paint(FAINT, reference) };
-    let mut notes = vec![
-        match source.source.role {
-            Role::Mirror => "mirror",
-            Role::Location => "the registry itself",
-            Role::Direct => "asked directly",
-        }
-        .to_owned(),
-    ];
+    let mut notes = vec![match source.source.role {
+        Role::Mirror if source.objects.is_empty() => "mirror".to_owned(),
+        Role::Mirror => format!("mirror from {}", objects(&source.objects)),
+        Role::Location => "the registry itself".to_owned(),
+        Role::Direct => "asked directly".to_owned(),
+    }];
     if !source.serves_this_pull {
         let only = match source.source.serves {
             MirrorUse::DigestOnly => "not asked: serves only pulls by digest",
@@ -182,6 +184,11 @@ pub(crate) fn verdict(plan: &PullPlan) -> String {
 /// Why there is no plan.
 pub(crate) fn refused(error: &PlanError) -> Message {
     Message::error(error.to_string())
+}
+
+fn objects(objects: &[ObjectName]) -> String {
+    let names: Vec<_> = objects.iter().map(|object| plain(&object.to_string())).collect();
+    names.join(" and ")
 }
 
 fn path(path: &Path) -> String {

@@ -1,6 +1,7 @@
 //! Messages for people: what is so, where it stands in a file, and what to do.
 
 mod excerpt;
+mod found;
 mod visible;
 
 use std::io::{self, Write};
@@ -10,8 +11,9 @@ use std::path::Path;
 use pullwright_engine::finding::{DocPath, Finding, Severity};
 
 pub(crate) use excerpt::Excerpt;
-pub(crate) use visible::Visibility;
+pub(crate) use found::Found;
 use visible::without_userinfo;
+pub(crate) use visible::{Visibility, without_credentials};
 
 use crate::style::{ERROR, FAINT, HELP, STRONG, WARNING, paint, plain};
 use pullwright_documents::{Node, Place, Position, Unreadable, extended, locate, position};
@@ -46,6 +48,11 @@ pub(crate) struct File<'a> {
 impl Message {
     pub(crate) fn error(text: impl Into<String>) -> Self {
         Self { severity: Severity::Error, rule: None, text: text.into(), place: None, help: None }
+    }
+
+    /// The line and column that it points at.
+    pub(crate) fn line_and_column(&self) -> Option<(usize, usize)> {
+        self.place.as_ref().map(|place| (place.position.line, place.position.column))
     }
 
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
@@ -83,6 +90,19 @@ impl Message {
     }
 }
 
+/// A finding in a document that has no text, because it was never written.
+impl From<&Finding> for Message {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            severity: finding.severity,
+            rule: Some(finding.rule),
+            text: without_userinfo(&finding.message),
+            place: None,
+            help: finding.help.as_deref().map(without_userinfo),
+        }
+    }
+}
+
 impl File<'_> {
     /// A finding in a document of this file.
     pub(crate) fn finding(&self, document: &Node, finding: &Finding) -> Message {
@@ -96,7 +116,14 @@ impl File<'_> {
 
     /// Some rules are about a name and not about what it is given; and what spans lines is best shown by its name.
     fn span_of(&self, finding: &Finding, place: &Place) -> Range<usize> {
-        let about_name = ["registries/unknown-key", "secret/key", "auth-file/key"].contains(&finding.rule)
+        let about_name = [
+            "registries/unknown-key",
+            "containerd/unknown-key",
+            "k3s/unknown-key",
+            "secret/key",
+            "auth-file/key",
+        ]
+        .contains(&finding.rule)
             || finding.message.starts_with("unknown field")
             || finding.message.starts_with("duplicate field");
         let whole = place.found == finding.at.steps().len();

@@ -8,7 +8,7 @@ use std::ops::Range;
 use pullwright_engine::credentials::Scope;
 use pullwright_engine::finding::{DocPath, Step};
 
-use super::File;
+use super::{File, Message};
 use pullwright_documents::{Content, Node};
 
 /// What kind of file it is, as far as showing it goes.
@@ -22,8 +22,16 @@ pub(crate) enum Visibility {
     Dockercfg,
     /// Kubernetes objects, Secrets among them.
     Manifests,
+    /// A mirror set or an Image, of which nothing is secret but what somebody put into the wrong place.
+    MirrorSet,
     /// A `CredentialProviderConfig`, whose arguments and environment may be secret.
     ProviderConfig,
+    /// containerd's `config.toml`, of which only the names count.
+    ContainerdConfig,
+    /// A `hosts.toml`, whose headers may be secret.
+    HostsToml,
+    /// A `registries.yaml` of K3s, with its credentials.
+    K3sRegistries,
 }
 
 /// The parts of a file that may be shown, and those that may not.
@@ -37,6 +45,9 @@ impl Shown {
         let mut sorter = Sorter { file, shown: Self { visible: Vec::new(), hidden: Vec::new() } };
         for document in documents {
             sorter.value(document, &mut Vec::new());
+        }
+        if file.visibility == Visibility::HostsToml {
+            sorter.shown.visible.extend(headers(file.text));
         }
         sorter.shown
     }
@@ -57,6 +68,19 @@ impl Shown {
     pub(super) fn hidden_at(&self, at: usize) -> Option<usize> {
         self.hidden.iter().position(|range| range.contains(&at))
     }
+}
+
+/// The headers of tables. Each names `host` again, which has its place in the tree only once.
+fn headers(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let here = start;
+        start += line.len();
+        let header = line.trim();
+        let is_header =
+            header.starts_with("[host.") && header.ends_with(']') && !header.contains(['@', '#', '=']);
+        is_header.then_some(here..start)
+    })
 }
 
 /// Whether a character that belongs to no part may be shown.
@@ -90,7 +114,8 @@ impl Sorter<'_> {
             Content::Map(members) => {
                 for member in members {
                     path.push(Some(&member.name));
-                    self.sort(&member.name_span, shows_name(self.file.visibility, path));
+                    let harmless = !member.name.contains('@') && shows_name(self.file.visibility, path);
+                    self.sort(&member.name_span, harmless);
                     self.value(&member.node, path);
                     path.pop();
                 }
@@ -131,6 +156,19 @@ const OBJECT_FIELDS: [&str; 8] =
 const METADATA_FIELDS: [&str; 4] = ["name", "namespace", "labels", "annotations"];
 const PULL_KEYS: [&str; 2] = [".dockerconfigjson", ".dockercfg"];
 
+const HOST_KEYS: [&str; 9] = [
+    "server",
+    "host",
+    "capabilities",
+    "ca",
+    "client",
+    "skip_verify",
+    "header",
+    "override_path",
+    "dial_timeout",
+];
+const K3S_TLS: [&str; 4] = ["ca_file", "cert_file", "key_file", "insecure_skip_verify"];
+
 /// Whether the name at the end of the path is harmless.
 fn shows_name(visibility: Visibility, path: &[Option<&str>]) -> bool {
     match visibility {
@@ -152,12 +190,29 @@ fn shows_name(visibility: Visibility, path: &[Option<&str>]) -> bool {
             [Some("data" | "stringData"), Some(key)] => is_one_of(key, &PULL_KEYS),
             _ => false,
         },
+        Visibility::MirrorSet => !matches!(path, [Some("metadata"), Some("labels" | "annotations"), _, ..]),
         Visibility::ProviderConfig => match path {
             [Some("providers"), None, Some("env"), None, Some(field)] => is_one_of(field, &["name", "value"]),
             [Some(_)] => true,
             [Some("providers"), None, in_provider @ ..] => {
                 matches!(in_provider, [Some(_)] | [Some("tokenAttributes"), Some(_)])
             }
+            _ => false,
+        },
+        Visibility::ContainerdConfig => matches!(path, [Some("plugins"), ..]),
+        // The name of a host is a URL, in which a password may be.
+        Visibility::HostsToml => match path {
+            [Some(key)] | [Some("host"), Some(key)] | [Some("host"), Some(_), Some(key)] => {
+                !key.contains('@')
+            }
+            _ => false,
+        },
+        Visibility::K3sRegistries => match path {
+            [Some(section)] => ["mirrors", "configs", "auths"].contains(section),
+            [Some("mirrors"), ..] => path.iter().flatten().all(|name| !name.contains('@')),
+            [Some("configs"), Some(host)] => is_registry(host),
+            [Some("configs"), Some(_), Some(section)] => ["auth", "tls"].contains(section),
+            [Some("configs"), Some(_), Some("tls"), Some(field)] => K3S_TLS.contains(field),
             _ => false,
         },
     }
@@ -170,12 +225,14 @@ fn shows_value(visibility: Visibility, path: &[Option<&str>]) -> bool {
         (Visibility::Registries, path) => path.iter().flatten().all(|name| is_one_of(name, &REGISTRIES_KEYS)),
         (Visibility::AuthFile, [Some(section), Some(_)]) => is(section, "credHelpers"),
         (Visibility::AuthFile, [Some(field)]) => is(field, "credsStore"),
-        (Visibility::AuthFile | Visibility::Dockercfg, _) => false,
         (Visibility::Manifests, path) => matches!(
             in_object(path),
             [Some("apiVersion" | "kind" | "type" | "immutable")]
                 | [Some("metadata"), Some("name" | "namespace")]
         ),
+        (Visibility::MirrorSet, path) => {
+            matches!(path, [Some("apiVersion" | "kind" | "spec"), ..] | [Some("metadata"), Some("name")])
+        }
         (Visibility::ProviderConfig, [Some("providers"), None, in_provider @ ..]) => matches!(
             in_provider,
             [Some("name" | "apiVersion" | "defaultCacheDuration" | "matchImages")]
@@ -184,6 +241,15 @@ fn shows_value(visibility: Visibility, path: &[Option<&str>]) -> bool {
                 | [Some("tokenAttributes"), ..]
         ),
         (Visibility::ProviderConfig, path) => matches!(path, [Some("apiVersion" | "kind")]),
+        (Visibility::HostsToml, [Some("host"), Some(_), Some(key), ..] | [Some(key), ..]) => {
+            is_one_of(key, &HOST_KEYS) && !["host", "header"].iter().any(|hidden| is(key, hidden))
+        }
+        (Visibility::K3sRegistries, [Some("configs"), Some(_), Some("tls"), Some(field)]) => {
+            K3S_TLS.contains(field)
+        }
+        (Visibility::K3sRegistries, path) => matches!(path, [Some("mirrors"), ..]),
+        (Visibility::ContainerdConfig, path) => path.last() == Some(&Some("config_path")),
+        (Visibility::AuthFile | Visibility::Dockercfg | Visibility::HostsToml, _) => false,
     }
 }
 
@@ -227,12 +293,26 @@ pub(crate) fn without_userinfo(text: &str) -> String {
     text.split_inclusive(['"', '\'', '`']).map(hidden).collect()
 }
 
+/// Refuses to show names of a node's files among which one has an `@`: no runtime can pull from such a name, and what stands
+/// before may be a password.
+pub(crate) fn without_credentials(names: &str) -> Result<(), Message> {
+    if !names.contains('@') {
+        return Ok(());
+    }
+    Err(Message::error(
+        "the node's files name a registry with `@`, before which a password may stand, so nothing is shown",
+    )
+    .with_help("find it with `pullwright lint` and remove it; no runtime can pull from such a name"))
+}
+
 /// A path without the names that may not be shown. Its first steps are those of the file, the rest those of an auth document
 /// inside of one of its texts.
 pub(super) fn harmless_path(visibility: Visibility, path: &DocPath, outside: usize) -> DocPath {
     let names: Path<'_> = path.steps().iter().map(name_of).collect();
     let harmless = |index: usize, name: &str| {
-        if index < outside {
+        if name.contains('@') {
+            false
+        } else if index < outside {
             shows_name(visibility, &names[..=index])
         } else {
             is_registry(name) || is_one_of(name, &ENTRY_FIELDS) || is_one_of(name, &AUTH_SECTIONS)

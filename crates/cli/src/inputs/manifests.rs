@@ -28,14 +28,24 @@ pub(crate) fn read(path: &Path) -> Result<Vec<ManifestFile>, Message> {
     files.into_iter().map(|path| Ok(ManifestFile::new(text(&path)?, path))).collect()
 }
 
+/// The files that are no YAML and no JSON, and so hurt only themselves.
+pub(crate) fn passed_over(files: &[ManifestFile]) -> Vec<Message> {
+    let unreadable = files.iter().filter_map(ManifestFile::unreadable);
+    unreadable.map(|message| Message { severity: Severity::Warning, ..message }).collect()
+}
+
 /// The text of a file, or of standard input if the path is `-`.
 pub(crate) fn text(path: &Path) -> Result<String, Message> {
-    let text = if path == Path::new("-") {
+    read_text(path).map_err(|error| unreadable(path, &error))
+}
+
+/// The same, for whoever has other words for what went wrong.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    if path == Path::new("-") {
         io::read_to_string(io::stdin())
     } else {
         NodeRoot::this_machine().read_text(path)
-    };
-    text.map_err(|error| unreadable(path, &error))
+    }
 }
 
 /// The files in the order of their paths. Linked folders are not entered.
@@ -69,6 +79,12 @@ impl ManifestFile {
 
     pub(crate) fn file(&self) -> File<'_> {
         File { path: &self.path, text: &self.text, visibility: Visibility::Manifests }
+    }
+
+    /// What is wrong with a file that is no YAML and no JSON.
+    pub(crate) fn unreadable(&self) -> Option<Message> {
+        let error = self.documents.as_ref().err()?;
+        Some(Message { rule: Some("manifests/unreadable"), ..self.file().unreadable(error) })
     }
 
     /// A finding about a Secret. The engine speaks of `data`, which is what the API server makes of `stringData`.
@@ -116,17 +132,40 @@ fn has_pull_key(secret: &Node) -> bool {
     keys.any(|key| [".dockerconfigjson", ".dockercfg"].contains(&key))
 }
 
-/// The Secrets in a document: itself, or those of the list that it is.
+/// An object of a document, with the kind that it has there.
+#[derive(Clone, Copy)]
+pub(crate) struct Object<'d> {
+    pub(crate) api_version: &'d str,
+    pub(crate) kind: &'d str,
+    pub(crate) node: &'d Node,
+}
+
+/// The objects of a document: itself, or those of the list that it is.
+pub(crate) fn objects_of(document: &Node) -> Vec<Object<'_>> {
+    let Some(kind) = text_of(document, "kind") else { return Vec::new() };
+    let api_version = text_of(document, "apiVersion").unwrap_or_default();
+    let list = kind.strip_suffix("List").and_then(|of| Some((of, document.get("items")?)));
+    let Some((kind, items)) = list else {
+        return vec![Object { api_version, kind, node: document }];
+    };
+    // Items of a typed list need not repeat what they are.
+    let api_version = if kind.is_empty() { "" } else { api_version };
+    let object = |node| Object {
+        api_version: text_of(node, "apiVersion").unwrap_or(api_version),
+        kind: text_of(node, "kind").unwrap_or(kind),
+        node,
+    };
+    items.items().iter().map(object).collect()
+}
+
+fn text_of<'d>(node: &'d Node, name: &str) -> Option<&'d str> {
+    node.get(name).and_then(Node::text)
+}
+
+/// The Secrets in a document.
 pub(crate) fn secrets_of(document: &Node) -> Vec<&Node> {
-    let kind_of = |node: &Node| node.get("kind").and_then(Node::text).map(str::to_owned);
-    let items = || document.get("items").map(Node::items).unwrap_or_default().iter();
-    match kind_of(document).as_deref() {
-        Some("Secret") => vec![document],
-        Some("List") => items().filter(|item| kind_of(item).as_deref() == Some("Secret")).collect(),
-        // Items of a typed list need not repeat their kind.
-        Some("SecretList") => items().collect(),
-        _ => Vec::new(),
-    }
+    let secrets = objects_of(document).into_iter().filter(|object| object.kind == "Secret");
+    secrets.map(|secret| secret.node).collect()
 }
 
 /// The namespace of an object.

@@ -1,6 +1,11 @@
 //! The files that decide a pull, read into the engine's values.
 
+pub(crate) mod certs_d;
+pub(crate) mod configured;
+pub(crate) mod crio_files;
+pub(crate) mod hosts_toml;
 pub(crate) mod manifests;
+pub(crate) mod mirror_sets;
 pub(crate) mod providers;
 mod pull_secrets;
 
@@ -13,6 +18,7 @@ use pullwright_engine::kubelet::CredentialProviderConfig;
 use pullwright_engine::registries::{ConfError, LoaderEnv, RegistriesConf};
 use pullwright_nodefiles::{LoadError, NodeRoot};
 
+use manifests::ManifestFile;
 use pull_secrets::PullSecrets;
 
 use crate::diagnostic::{File, Message, Visibility};
@@ -157,11 +163,12 @@ impl Cluster {
     pub(crate) fn read(
         node: &NodeFiles,
         arguments: &args::Cluster,
+        manifests: &[ManifestFile],
         namespace: &str,
     ) -> Result<Self, Message> {
         let mut found = PullSecrets::of(namespace);
-        if let Some(path) = &arguments.manifests {
-            manifests::read(path)?.iter().for_each(|file| found.add(file));
+        for file in manifests {
+            found.add(file);
         }
         Ok(Self {
             secrets: found.secrets.into_values().collect(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use pullwright_engine::containerd::Daemon;
 use pullwright_engine::credentials::{
     AuthFile, Document, DocumentError, Format, LegacyAuthFile, PullSecret, Secret, SecretName, Sensitive,
 };
@@ -15,14 +16,20 @@ use super::report::Checked;
 use crate::diagnostic::{File, Message, Visibility};
 use crate::inputs::manifests::{ManifestFile, NotUsed, read_secret, secrets_of};
 use crate::inputs::providers::json_of;
-use crate::inputs::{refused_auth_file, refused_registries};
+use crate::inputs::{hosts_toml, mirror_sets, refused_auth_file, refused_registries};
 use pullwright_documents::{Node, extended, json_document, toml_document};
 
+/// A file that is checked on its own.
 pub(super) fn file(kind: Kind, path: PathBuf, text: String) -> Checked {
     let file = |visibility| File { path: &path, text: &text, visibility };
     let messages = match kind {
-        Kind::Manifests => return manifests(&ManifestFile::new(text, path)),
+        Kind::Manifests => {
+            let checked = manifests(&[ManifestFile::new(text, path.clone())]);
+            checked.into_iter().flat_map(|checked| checked.messages).collect()
+        }
         Kind::Registries => registries(&file(Visibility::Registries)),
+        Kind::HostsToml => hosts_toml::check(&file(Visibility::HostsToml)),
+        Kind::ContainerdConfig => containerd_config(&file(Visibility::ContainerdConfig)),
         Kind::ProviderConfig => provider_config(&file(Visibility::ProviderConfig)),
         Kind::AuthFile => auth_file(&file(Visibility::AuthFile)),
         Kind::Dockercfg => dockercfg(&file(Visibility::Dockercfg)),
@@ -37,6 +44,16 @@ fn registries(file: &File<'_>) -> Vec<Message> {
         }
         (Err(error), _) => vec![refused_registries(file, &error)],
         (Ok(_), Err(error)) => vec![file.unreadable(&error)],
+    }
+}
+
+fn containerd_config(file: &File<'_>) -> Vec<Message> {
+    match toml_document(file.text) {
+        Ok(document) => {
+            let findings = Daemon::read(file.text).findings;
+            findings.iter().map(|finding| file.finding(&document, finding)).collect()
+        }
+        Err(error) => vec![file.unreadable(&error)],
     }
 }
 
@@ -96,16 +113,19 @@ fn refusals(file: &File<'_>, error: DocumentError, format: Format) -> Vec<Messag
     errors.iter().map(|error| refused_auth_file(file, error)).collect()
 }
 
-/// The Secrets in a file of manifests. Other objects, and Secrets of other types, are nobody's concern here.
-pub(super) fn manifests(manifests: &ManifestFile) -> Checked {
-    let file = manifests.file();
-    let messages = match &manifests.documents {
-        Err(error) => vec![Message { rule: Some("manifests/unreadable"), ..file.unreadable(error) }],
-        Ok(documents) => {
-            documents.iter().flat_map(secrets_of).flat_map(|secret| of_secret(manifests, secret)).collect()
-        }
+/// The Secrets, mirror sets and Images in files of manifests. Other objects, and Secrets of other types, are nobody's concern
+/// here. Mirror sets are judged together, since what one says may contradict another.
+pub(super) fn manifests(files: &[ManifestFile]) -> Vec<Checked> {
+    let judged = mirror_sets::judge(mirror_sets::read(files)).verdicts;
+    let check = |manifests: &ManifestFile| {
+        let documents = manifests.documents.iter().flatten();
+        let secrets = documents.flat_map(secrets_of).flat_map(|secret| of_secret(manifests, secret));
+        let of_file = judged.iter().filter(|judged| std::ptr::eq(judged.object.file, manifests));
+        let mirror_sets = of_file.flat_map(|judged| judged.messages.clone());
+        let messages = manifests.unreadable().into_iter().chain(secrets).chain(mirror_sets);
+        Checked::new(manifests.path.clone(), Kind::Manifests, messages.collect())
     };
-    Checked::new(manifests.path.clone(), Kind::Manifests, messages)
+    files.iter().map(check).collect()
 }
 
 fn of_secret(manifests: &ManifestFile, secret: &Node) -> Vec<Message> {

@@ -19,7 +19,11 @@ pub(crate) enum Kind {
     AuthFile,
     /// The old .dockercfg
     Dockercfg,
-    /// Kubernetes objects, of which Secrets are checked
+    /// A hosts.toml of containerd
+    HostsToml,
+    /// containerd's config.toml
+    ContainerdConfig,
+    /// Kubernetes objects, of which Secrets and mirror sets are checked
     Manifests,
 }
 
@@ -37,6 +41,8 @@ impl Kind {
             Self::ProviderConfig => "CredentialProviderConfig",
             Self::AuthFile => "auth file",
             Self::Dockercfg => ".dockercfg",
+            Self::HostsToml => "hosts.toml",
+            Self::ContainerdConfig => "containerd's config.toml",
             Self::Manifests => "manifests",
         }
     }
@@ -47,6 +53,7 @@ impl Kind {
             ".dockercfg" => Some(Self::Dockercfg),
             ".dockerconfigjson" | "auth.json" => Some(Self::AuthFile),
             "registries.conf" => Some(Self::Registries),
+            "hosts.toml" => Some(Self::HostsToml),
             _ => None,
         }
     }
@@ -81,20 +88,30 @@ impl Kind {
         ];
         let known = |name: &str| KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name));
         let found = matches!(&table.content, Content::Map(members) if members.iter().any(|member| known(&member.name)));
-        found.then_some(Self::Registries)
+        let has = |name: &str| table.get(name).is_some();
+        if found {
+            Some(Self::Registries)
+        } else if has("plugins") && (has("version") || has("grpc")) {
+            Some(Self::ContainerdConfig)
+        } else if has("server") || table.get("host").is_some_and(|hosts| !hosts.members().is_empty()) {
+            Some(Self::HostsToml)
+        } else {
+            None
+        }
     }
 
     /// A file that cannot be read as anything must still be told that it is broken, and as what.
     fn by_name(name: &str, text: &str) -> Option<Self> {
+        const OBJECTS: [&str; 3] = ["Secret", "MirrorSet", "ImageContentSourcePolicy"];
         let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
         if ends(&[".conf"]) {
             Some(Self::Registries)
         } else if name == "config.json" || (ends(&[".json"]) && text.contains("\"auths\"")) {
             Some(Self::AuthFile)
         } else if ends(&[".yaml", ".yml", ".json"]) && text.contains("CredentialProviderConfig") {
             Some(Self::ProviderConfig)
-        } else if ends(&[".yaml", ".yml", ".json"]) && text.contains("Secret") && text.contains("apiVersion")
-        {
+        } else if ends(&[".yaml", ".yml", ".json"]) && text.contains("apiVersion") && has(&OBJECTS) {
             Some(Self::Manifests)
         } else {
             None
@@ -119,11 +136,15 @@ mod tests {
             ("x.json", r#"{"auths": {"#, Some(Kind::AuthFile)),
             ("x", r#"{"quay.io": {"auth": "dTpw"}}"#, Some(Kind::Dockercfg)),
             (".dockercfg", "{}", Some(Kind::Dockercfg)),
+            ("hosts.toml", "[host", Some(Kind::HostsToml)),
+            ("x", "[host.'https://a.io']", Some(Kind::HostsToml)),
+            ("config.toml", "version = 3\n[plugins.x]", Some(Kind::ContainerdConfig)),
             ("config.json", r#"{"apiVersion": "v1", "kind": "Secret"}"#, Some(Kind::Manifests)),
             ("x", "# first\n---\n---\napiVersion: v1\nkind: List\n", Some(Kind::Manifests)),
             ("x", "kind: CredentialProviderConfig", Some(Kind::ProviderConfig)),
             ("x.yaml", "kind: CredentialProviderConfig\nproviders: [", Some(Kind::ProviderConfig)),
             ("x.yaml", "apiVersion: v1\nkind: Secret\ndata: {", Some(Kind::Manifests)),
+            ("x.yaml", "apiVersion: v1\nkind: ImageTagMirrorSet\nspec: {", Some(Kind::Manifests)),
             ("x.yaml", "a: 1", None),
             ("notes.txt", "hello", None),
             ("x", "", None),

@@ -1,6 +1,7 @@
 //! `pullwright lint`: what is wrong in the files that decide pulls.
 
 mod check;
+mod containerd;
 mod kind;
 mod report;
 
@@ -12,6 +13,7 @@ pub(crate) use kind::Kind;
 
 use crate::args::{self, Lint};
 use crate::diagnostic::Message;
+use crate::inputs::manifests::ManifestFile;
 use crate::inputs::providers::{self, json_of};
 use crate::inputs::{GLOBAL_AUTH_FILE, NodeFiles, manifests};
 use crate::{Failure, Outcome, Streams, output};
@@ -19,15 +21,22 @@ use report::{Checked, Report};
 
 pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
     let mut files = Vec::new();
+    // Objects of all files are judged together.
+    let mut manifests = Vec::new();
     for path in &arguments.files {
-        files.push(named(path, arguments.kind)?);
+        let (kind, text) = named(path, arguments.kind)?;
+        match kind {
+            Kind::Manifests => manifests.push(ManifestFile::new(text, path.clone())),
+            kind => files.push(check::file(kind, path.clone(), text)),
+        }
     }
     if let Some(root) = &arguments.root {
         files.extend(node(root)?);
     }
     if let Some(path) = &arguments.manifests {
-        files.extend(manifests::read(path)?.iter().map(check::manifests));
+        manifests.extend(manifests::read(path)?);
     }
+    files.extend(check::manifests(&manifests));
     if files.is_empty() {
         return Err(nothing_to_check(arguments).into());
     }
@@ -40,21 +49,21 @@ fn nothing_to_check(arguments: &Lint) -> Message {
     let folders: Vec<_> = arguments.root.iter().chain(&arguments.manifests).collect();
     let folders: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
     Message::error(format!("nothing to check in {}", folders.join(" and "))).with_help(
-        "--root looks for registries.conf, the kubelet's config.json and its credential provider configuration; \
+        "--root looks for registries.conf, containerd's certs.d, the kubelet's config.json and its credential provider configuration; \
          --manifests for .yaml, .yml and .json files",
     )
 }
 
-/// A file that somebody named.
-fn named(path: &Path, kind: Option<Kind>) -> Result<Checked, Message> {
+/// A file that somebody named, with what it is.
+fn named(path: &Path, kind: Option<Kind>) -> Result<(Kind, String), Message> {
     let text = manifests::text(path)?;
     let kind = kind.or_else(|| Kind::of(path, &text)).ok_or_else(|| {
         Message::error(format!("cannot tell what {} is", path.display())).with_help(
-            "lint knows registries.conf and its drop-ins, CredentialProviderConfig, auth files (auth.json, config.json, \
-             .dockercfg) and manifests with Secrets; say which it is with --as",
+            "lint knows registries.conf and its drop-ins, hosts.toml, CredentialProviderConfig, auth files (auth.json, config.json, \
+             .dockercfg) and manifests with Secrets and mirror sets; say which it is with --as",
         )
     })?;
-    Ok(check::file(kind, path.to_owned(), text))
+    Ok((kind, text))
 }
 
 /// The files of a node.
@@ -64,6 +73,7 @@ fn node(root: &Path) -> Result<Vec<Checked>, Message> {
     for (path, text) in node.registries_texts(&args::Node::default())? {
         checked.push(check::file(Kind::Registries, node.shown(&path), text));
     }
+    checked.extend(containerd::check(&node, !checked.is_empty())?);
     if let Some(text) = node.text(Path::new(GLOBAL_AUTH_FILE))? {
         checked.push(check::file(Kind::AuthFile, node.shown(Path::new(GLOBAL_AUTH_FILE)), text));
     }

@@ -8,7 +8,7 @@ use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use super::Kind;
-use crate::diagnostic::Message;
+use crate::diagnostic::{Found, Message};
 use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
 
 /// The answer.
@@ -26,8 +26,7 @@ pub(super) struct Checked {
 impl Checked {
     /// The findings of a file, in the order in which a person reads it.
     pub(super) fn new(path: PathBuf, kind: Kind, mut messages: Vec<Message>) -> Self {
-        let position = |message: &Message| message.place.as_ref().map(|place| place.position);
-        messages.sort_by_key(|message| position(message).map(|position| (position.line, position.column)));
+        messages.sort_by_key(Message::line_and_column);
         Self { path, kind, messages }
     }
 
@@ -92,34 +91,5 @@ impl Serialize for Checked {
         file.serialize_field("kind", &self.kind)?;
         file.serialize_field("findings", &self.messages.iter().map(Found::from).collect::<Vec<_>>())?;
         file.end()
-    }
-}
-
-/// A finding without its rendering.
-#[derive(Serialize)]
-struct Found<'a> {
-    severity: Severity,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<&'a str>,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<usize>,
-}
-
-impl<'a> From<&'a Message> for Found<'a> {
-    fn from(message: &'a Message) -> Self {
-        let position = message.place.as_ref().map(|place| place.position);
-        Self {
-            severity: message.severity,
-            rule: message.rule,
-            message: &message.text,
-            help: message.help.as_deref(),
-            line: position.map(|position| position.line),
-            column: position.map(|position| position.column),
-        }
     }
 }

@@ -5,7 +5,7 @@ use crate::program::{command, differs, top};
 #[test]
 fn every_example_in_the_documentation_is_true() {
     let mut wrong = Vec::new();
-    for name in ["docs/quickstart.md", "docs/cli.md"] {
+    for name in ["docs/quickstart.md", "docs/cli.md", "docs/migrate.md", "docs/containerd.md"] {
         let file = top().join(name);
         let text = std::fs::read_to_string(&file).unwrap();
         let mut blocks = 0;

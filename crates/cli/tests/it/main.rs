@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test says no by a panic")]
 
 mod docs;
+mod import;
 mod lint;
+mod migrate;
 mod no_secret;
 mod program;
 mod pull;
+mod render;
 mod streams;
 mod transcripts;

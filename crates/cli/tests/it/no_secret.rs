@@ -74,11 +74,35 @@ fn ask_everything(path: &Path, secrets: &[String], about: &str) {
     let file = path.to_str().unwrap();
     let folder = path.parent().unwrap().to_str().unwrap();
     for format in ["text", "json", "yaml"] {
-        for kind in ["registries", "provider-config", "auth-file", "dockercfg", "manifests"] {
+        for kind in [
+            "registries",
+            "provider-config",
+            "auth-file",
+            "dockercfg",
+            "manifests",
+            "hosts-toml",
+            "containerd-config",
+        ] {
             // Sooner or later somebody says that a file is what it is not.
             assert_silent(&printed(&["lint", file, "--as", kind, "-o", format]), secrets, about);
         }
         assert_silent(&printed(&["lint", file, "-o", format]), secrets, about);
+        assert_silent(&printed(&["diff", file, "--root", folder, "-o", format]), secrets, about);
+        for runtime in ["containerd", "k3s"] {
+            let arguments = ["import", file, "--from", runtime, "--registry", "quay.io", "-o", format];
+            assert_silent(&printed(&arguments), secrets, about);
+        }
+        // YAML is made of the same value as JSON, so one of the two is enough here.
+        for runtime in ["crio", "containerd", "k3s"].into_iter().filter(|_| format != "yaml") {
+            let arguments = ["render", "--for", runtime, "-o", format];
+            assert_silent(&printed(&[&arguments[..], &[file]].concat()), secrets, about);
+            let base = path.file_name().unwrap().to_str().unwrap();
+            let node = ["--root", folder, "--registries-conf", base];
+            assert_silent(&printed(&[&arguments[..], &node].concat()), secrets, about);
+            let examples = top().join("examples/mirror-sets");
+            let arguments = ["diff", "--for", runtime, "-o", format, examples.to_str().unwrap()];
+            assert_silent(&printed(&[&arguments[..], &node].concat()), secrets, about);
+        }
         for image in ["quay.io/team/app", "nginx", "gcr.io/x"] {
             let arguments = ["explain", image, "-n", "default", "--root", folder, "-o", format];
             for (option, value) in
@@ -96,7 +120,11 @@ fn ask_everything(path: &Path, secrets: &[String], about: &str) {
 fn fixtures() -> Vec<(String, String)> {
     let lint = files(&testdata("lint")).into_iter().filter(|file| file.is_file());
     let examples = files(&top().join("examples/manifests"));
-    let others = [testdata("bare-node/var/lib/kubelet/config.json"), testdata("manifests/twice.yaml")];
+    let others = [
+        testdata("bare-node/var/lib/kubelet/config.json"),
+        testdata("manifests/twice.yaml"),
+        testdata("k3s-node/etc/rancher/k3s/registries.yaml"),
+    ];
     lint.chain(examples)
         .chain(others)
         .map(|file| {
@@ -121,7 +149,12 @@ fn whole_files_give_nothing_away() {
 fn damaged_files_give_nothing_away() {
     let folder = tempfile::tempdir().unwrap();
     // A URL without its `@` is no longer one with a password, so these files are only asked about whole.
-    let may_be_damaged = |name: &str| !name.contains(".conf") && name != "a-password-in-a-pattern.yaml";
+    let urls = [
+        "a-password-in-a-pattern.yaml",
+        "a-password-in-a-mirror.yaml",
+        "a-password-in-the-url-of-a-host.toml",
+    ];
+    let may_be_damaged = |name: &str| !name.contains(".conf") && !urls.contains(&name);
     for (name, text) in fixtures() {
         if !may_be_damaged(&name) || secrets(&text).is_empty() {
             continue;
@@ -145,7 +178,8 @@ fn damaged_files_give_nothing_away() {
             for damaged in damages.into_iter().skip(at % 4).step_by(4) {
                 std::fs::write(&path, &damaged).unwrap();
                 let file = path.to_str().unwrap();
-                assert_silent(&printed(&["lint", file]), &secrets, &damaged);
+                let command = if name == "registries.yaml" { "import" } else { "lint" };
+                assert_silent(&printed(&[command, file]), &secrets, &damaged);
             }
         }
         std::fs::remove_file(path).unwrap();

@@ -56,6 +56,12 @@ fn wrong_usage_is_an_exit_code_of_its_own() {
         &["explain", "nginx", "-o", "xml"],
         &["lint"],
         &["lint", "--as", "registries"],
+        &["render"],
+        &["render", "examples/mirror-sets", "--for", "docker"],
+        &["render", "examples/mirror-sets", "--root", "examples/node"],
+        &["render", "examples/mirror-sets", "--force"],
+        &["diff"],
+        &["diff", "--root", "examples/node"],
     ] {
         assert_eq!(command(arguments).output().unwrap().status.code(), Some(2), "{arguments:?}");
     }

@@ -1,0 +1,35 @@
+//! A message as data: what programs are told instead of the rendering.
+
+use pullwright_engine::finding::Severity;
+use serde::Serialize;
+
+use super::Message;
+
+/// A message without its rendering.
+#[derive(Serialize)]
+pub(crate) struct Found<'a> {
+    severity: Severity,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+}
+
+impl<'a> From<&'a Message> for Found<'a> {
+    fn from(message: &'a Message) -> Self {
+        let position = message.place.as_ref().map(|place| place.position);
+        Self {
+            severity: message.severity,
+            rule: message.rule,
+            message: &message.text,
+            help: message.help.as_deref(),
+            line: position.map(|position| position.line),
+            column: position.map(|position| position.column),
+        }
+    }
+}

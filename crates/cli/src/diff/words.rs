@@ -1,0 +1,177 @@
+//! A change in words, and who could notice it.
+
+use pullwright_engine::registries::{Change, Changed, MirrorUse, Notice, Registry};
+
+use super::containerd::{Asked, Place};
+use crate::render::Runtime;
+use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
+
+/// What is different, a line for each part.
+pub(super) fn lines(change: &Change) -> Vec<String> {
+    let note = match change.notice {
+        Notice::Nobody => String::new(),
+        Notice::Pulls => paint(FAINT, "  (pulls may notice)"),
+        Notice::Drain => paint(FAINT, "  (drain)"),
+        Notice::Reboot => paint(FAINT, "  (reboot)"),
+    };
+    let mut lines = what(&change.what);
+    if let Some(first) = lines.first_mut() {
+        first.push_str(&note);
+    }
+    lines
+}
+
+fn what(changed: &Changed) -> Vec<String> {
+    let one = match changed {
+        Changed::EntryAdded { registry } => return entry(registry, Sign::Added),
+        Changed::EntryRemoved { registry } => return entry(registry, Sign::Removed),
+        Changed::Location { old, new } => Sign::Other.line(&format!("pulled from {new} instead of {old}")),
+        Changed::Blocked { now: true } => Sign::Other.line("blocked: only mirrors are asked"),
+        Changed::Blocked { now: false } => Sign::Other.line("no longer blocked"),
+        Changed::Insecure { mirror, now } => {
+            let place = mirror.as_ref().map(|mirror| format!("mirror {mirror} is ")).unwrap_or_default();
+            Sign::Other.line(&format!("{place}{}", if *now { INSECURE } else { "no longer insecure" }))
+        }
+        Changed::MirrorAdded { mirror, serves } => Sign::Added.line(&line_of_mirror(mirror, *serves)),
+        Changed::MirrorRemoved { mirror, serves } => Sign::Removed.line(&line_of_mirror(mirror, *serves)),
+        Changed::MirrorServes { mirror, old, new } => {
+            Sign::Other.line(&format!("mirror {mirror} serves {} instead of {}", pulls(*new), pulls(*old)))
+        }
+        Changed::MirrorsReordered { order } => {
+            Sign::Other.line(&format!("mirrors in another order: {}", order.join(", ")))
+        }
+        Changed::Misread => {
+            Sign::Other.line("a mirror is listed twice, which the Machine Config Operator misreads")
+        }
+        Changed::NamespaceProxy { place, old, new } => {
+            Sign::Other.line(&format!("{place} is asked as a proxy for {new:?} instead of {old:?}"))
+        }
+        Changed::SearchRegistries { old, new } => Sign::Other.line(&format!(
+            "search registries: {} instead of {}",
+            list(new.as_deref()),
+            list(old.as_deref())
+        )),
+        Changed::Alias { name, old, new } => {
+            let said = |target: &Option<String>| target.clone().unwrap_or_else(|| "nothing".to_owned());
+            Sign::Other.line(&format!("short name {name} stands for {} instead of {}", said(new), said(old)))
+        }
+        Changed::Setting { key, old, new } => {
+            let said = |value: &Option<String>| value.clone().unwrap_or_else(|| "its default".to_owned());
+            Sign::Other.line(&format!("{key}: {} instead of {}", said(new), said(old)))
+        }
+    };
+    vec![one]
+}
+
+const INSECURE: &str = "insecure: plain HTTP and any certificate accepted";
+
+#[derive(Clone, Copy)]
+enum Sign {
+    Added,
+    Removed,
+    Other,
+}
+
+impl Sign {
+    fn line(self, text: &str) -> String {
+        let text = plain(text);
+        match self {
+            Self::Added => paint(GOOD, format!("+ {text}")),
+            Self::Removed => paint(BAD, format!("- {text}")),
+            Self::Other => paint(WARNING, format!("~ {text}")),
+        }
+    }
+}
+
+/// A whole entry: first what is special about it, then its mirrors.
+fn entry(registry: &Registry, sign: Sign) -> Vec<String> {
+    let mut notes = vec!["entry".to_owned()];
+    let location = &registry.endpoint.location;
+    if !location.is_empty() && *location != registry.prefix {
+        notes.push(format!("pulled from {location}"));
+    }
+    if registry.blocked {
+        notes.push("blocked: only mirrors are asked".to_owned());
+    }
+    if registry.endpoint.insecure {
+        notes.push(INSECURE.to_owned());
+    }
+    let mirrors = registry
+        .mirrors
+        .iter()
+        .map(|mirror| sign.line(&line_of_mirror(&mirror.endpoint.location, registry.use_of(mirror))));
+    std::iter::once(sign.line(&notes.join(", "))).chain(mirrors).collect()
+}
+
+fn line_of_mirror(mirror: &str, serves: MirrorUse) -> String {
+    format!("mirror {mirror} for {}", pulls(serves))
+}
+
+fn pulls(serves: MirrorUse) -> &'static str {
+    match serves {
+        MirrorUse::All => "all pulls",
+        MirrorUse::DigestOnly => "pulls by digest",
+        MirrorUse::TagOnly => "pulls by tag",
+    }
+}
+
+fn list(hosts: Option<&[String]>) -> String {
+    match hosts {
+        None => "what other files say".to_owned(),
+        Some([]) => "none".to_owned(),
+        Some(hosts) => hosts.join(", "),
+    }
+}
+
+/// Whom containerd asks from now on, and whom no longer.
+pub(super) fn asked(asked: &Asked) -> Vec<String> {
+    let line = |place: &Place| {
+        let insecure = if place.insecure { ", insecure" } else { "" };
+        format!("{} for {}{insecure}", place.url, pulls(place.serves))
+    };
+    let without = |one: &[Place], other: &[Place], sign: Sign| -> Vec<_> {
+        let places = one.iter().filter(|place| !other.contains(place));
+        places.map(|place| sign.line(&line(place))).collect()
+    };
+    let mut lines = without(&asked.old, &asked.new, Sign::Removed);
+    lines.extend(without(&asked.new, &asked.old, Sign::Added));
+    if lines.is_empty() {
+        let order: Vec<_> = asked.new.iter().map(|place| place.url.as_str()).collect();
+        lines.push(Sign::Other.line(&format!("asked in another order: {}", order.join(", "))));
+    }
+    if asked.notice >= Notice::Pulls
+        && let Some(first) = lines.first_mut()
+    {
+        first.push_str(&paint(FAINT, "  (pulls may notice)"));
+    }
+    lines
+}
+
+/// Who could notice all of it, and what has to be done on the node.
+pub(super) fn verdict(runtime: Runtime, notice: Option<Notice>) -> String {
+    let Some(notice) = notice else { return paint(GOOD, "✓ nothing changes") };
+    let who = match notice {
+        Notice::Nobody => {
+            "nobody notices: what could be asked still can, and what is new serves pulls by digest"
+        }
+        Notice::Pulls => "the next pulls may notice, pulls in flight and running Pods do not",
+        Notice::Drain | Notice::Reboot => "Pods that start meanwhile may notice, pulls in flight do not",
+    };
+    let takes_over = match runtime {
+        Runtime::Crio => "CRI-O takes it over by `systemctl reload crio`",
+        Runtime::Containerd => "containerd reads these files anew for every pull",
+        Runtime::K3s => "k3s reads the file when it starts, so restart it; running Pods go on",
+    };
+    let operator = match (runtime, notice) {
+        (Runtime::Crio, Notice::Nobody | Notice::Pulls) => {
+            "\n  the Machine Config Operator does not drain for it"
+        }
+        (Runtime::Crio, Notice::Drain) => "\n  the Machine Config Operator drains the node first",
+        (Runtime::Crio, Notice::Reboot) => {
+            "\n  the Machine Config Operator drains and reboots the node, having no rule for 01-image-searchRegistries.conf"
+        }
+        (Runtime::Containerd | Runtime::K3s, _) => "",
+    };
+    let (style, mark) = if notice == Notice::Nobody { (GOOD, "✓") } else { (WARNING, "!") };
+    format!("{}\n  {takes_over}{operator}", paint(style, format!("{mark} {who}")))
+}

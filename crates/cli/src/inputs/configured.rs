@@ -1,0 +1,61 @@
+//! Where images are pulled from: a node's files, or mirror sets in place of its main file.
+
+use std::path::Path;
+
+use pullwright_engine::finding::Severity;
+use pullwright_engine::mirrors::{MirrorSet, RegistrySources};
+use pullwright_engine::plan::PullPlan;
+use pullwright_engine::registries::RegistriesConf;
+
+use super::crio_files::CrioFiles;
+use super::manifests::ManifestFile;
+use super::{NodeFiles, mirror_sets};
+use crate::args;
+use crate::diagnostic::Message;
+use crate::render::{REGISTRIES_CONF, Rendering};
+
+/// The configuration that decides a pull, and the objects it comes from, if any.
+pub(crate) struct Configured {
+    pub(crate) registries: RegistriesConf,
+    /// The objects of which at least a part counts.
+    sets: Vec<MirrorSet>,
+    sources: RegistrySources,
+    /// What was passed over.
+    pub(crate) warnings: Vec<Message>,
+}
+
+impl Configured {
+    /// Mirror sets take the place of the main file, as they do where the Machine Config Operator writes it. A node's drop-ins
+    /// still count, and its search registries; but only a node's that somebody named: manifests on a laptop are not about it.
+    pub(crate) fn read(
+        node: &NodeFiles,
+        arguments: &args::Node,
+        manifests: &[ManifestFile],
+    ) -> Result<Self, Message> {
+        let objects = mirror_sets::read(manifests);
+        if objects.is_empty() {
+            return Ok(Self {
+                registries: node.registries(arguments)?,
+                sets: Vec::new(),
+                sources: RegistrySources::default(),
+                warnings: Vec::new(),
+            });
+        }
+        let files = if arguments.is_named() { CrioFiles::read(node, arguments)? } else { CrioFiles::none()? };
+        let judged = mirror_sets::judge(objects);
+        let rendering = Rendering::for_crio(&judged.merged, Some(&files.base));
+        let warnings = judged.verdicts.into_iter().flat_map(|judged| judged.messages);
+        Ok(Self {
+            registries: files.with(&rendering.files)?.registries,
+            sets: judged.sets,
+            sources: judged.sources,
+            // What is broken hurts only itself, so a plan is an answer all the same.
+            warnings: warnings.map(|message| Message { severity: Severity::Warning, ..message }).collect(),
+        })
+    }
+
+    /// Says in a plan which objects it comes from.
+    pub(crate) fn name_objects(&self, plan: &mut PullPlan) {
+        plan.name_objects(&self.sets, &self.sources, Path::new(REGISTRIES_CONF));
+    }
+}

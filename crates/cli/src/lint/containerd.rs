@@ -1,0 +1,84 @@
+//! The files of a node that has containerd: each on its own, and together with `registries.conf`.
+
+use std::path::Path;
+
+use pullwright_engine::containerd::{CertsD, Daemon, Disagreement, HostsToml, disagreements, folder_name};
+use pullwright_engine::finding::Finding;
+
+use super::report::Checked;
+use super::{Kind, check};
+use crate::args;
+use crate::diagnostic::Message;
+use crate::inputs::{NodeFiles, certs_d, hosts_toml};
+
+const CONFIG: &str = "/etc/containerd/config.toml";
+
+/// Checks what there is. With a `registries.conf`, which says what is meant, the folders must mean the same.
+pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<Checked>, Message> {
+    let config = node.text(Path::new(CONFIG))?;
+    let daemon = config.as_deref().map_or_else(Daemon::default, Daemon::read);
+    let folders = certs_d::read_in(node, &daemon.certs_d)?;
+    if config.is_none() && folders.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut certs = CertsD::default();
+    for (folder, text) in &folders {
+        certs.insert(folder, text.as_deref());
+    }
+    let mut different = if has_registries_conf {
+        disagreements(&node.registries(&args::Node::default())?, &certs)
+    } else {
+        Vec::new()
+    };
+    let mut checked = Vec::new();
+    // Where no hosts.toml is, it does not matter whether one would be read.
+    if let Some(text) = config.filter(|_| !folders.is_empty()) {
+        checked.push(check::file(Kind::ContainerdConfig, node.shown(Path::new(CONFIG)), text));
+    }
+    for (folder, text) in folders {
+        let path = node.shown(&daemon.certs_d.join(&folder).join("hosts.toml"));
+        let has_file = text.is_some();
+        let text = text.unwrap_or_default();
+        let file = hosts_toml::file(&path, &text);
+        let mut messages = hosts_toml::check(&file);
+        for finding in missing_files(node, &daemon.certs_d.join(&folder), &text)? {
+            messages.push(hosts_toml::message(&file, &finding));
+        }
+        let about = |found: &mut Disagreement| found.folder.as_deref() == Some(&folder);
+        messages
+            .extend(different.extract_if(.., about).map(|found| hosts_toml::message(&file, &found.finding)));
+        if has_file || !messages.is_empty() {
+            checked.push(Checked::new(path, Kind::HostsToml, messages));
+        }
+    }
+    // What is left is about hosts that have no folder.
+    for Disagreement { host, finding, .. } in different {
+        let path = node.shown(&daemon.certs_d.join(folder_name(&host)).join("hosts.toml"));
+        checked.push(Checked::new(path, Kind::HostsToml, vec![Message::from(&finding)]));
+    }
+    Ok(checked)
+}
+
+/// Certificates that are not there. containerd then fails every pull of the registry, also from its other hosts.
+fn missing_files(node: &NodeFiles, folder: &Path, text: &str) -> Result<Vec<Finding>, Message> {
+    let Ok(hosts) = HostsToml::parse(text) else { return Ok(Vec::new()) };
+    let mut findings = Vec::new();
+    for host in hosts.hosts.iter().chain([&hosts.server]) {
+        let ca = host.ca.iter().flatten().map(|file| ("ca", file));
+        let client = host.client.iter().flat_map(|(file, key)| std::iter::once(file).chain(key));
+        for (field, file) in ca.chain(client.filter(|file| !file.is_empty()).map(|file| ("client", file))) {
+            let path = folder.join(file);
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { continue };
+            let names = node.names(parent)?.unwrap_or_default();
+            if !names.iter().any(|found| **found == *name.to_string_lossy()) {
+                let message =
+                    format!("every pull of this registry fails: there is no file {}", path.display());
+                let finding = Finding::error("containerd/missing-file", host.at.key(field), message);
+                findings.push(
+                    finding.with_help("a path without a leading slash is looked for beside hosts.toml"),
+                );
+            }
+        }
+    }
+    Ok(findings)
+}

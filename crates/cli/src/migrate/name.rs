@@ -1,0 +1,38 @@
+//! Names of objects, which are also parts of file names.
+
+/// Whether the API takes it for the name of an object: then it holds neither `/` nor `..`, and cannot lead out of a folder.
+pub(super) fn is_valid(name: &str) -> bool {
+    name.len() <= 253 && name.split('.').all(is_label)
+}
+
+fn is_label(label: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_valid;
+
+    #[test]
+    fn a_name_cannot_lead_out_of_a_folder() {
+        let good = ["a", "ubi8repo", "a-b.c-d.0", &"a".repeat(253)];
+        let bad = [
+            "",
+            "..",
+            "a/b",
+            "../../etc/x",
+            "A",
+            "a_b",
+            "-a",
+            "a-",
+            "a..b",
+            ".a",
+            "a.",
+            "a b",
+            &"a".repeat(254),
+        ];
+        assert!(good.into_iter().all(is_valid));
+        assert!(!bad.into_iter().any(is_valid));
+    }
+}

@@ -1,0 +1,184 @@
+//! The files to migrate: what is in them, and everything for which one cannot be migrated.
+
+use std::path::{Path, PathBuf};
+
+use pullwright_api::ImageContentSourcePolicy;
+use pullwright_documents::{Content, Node};
+use pullwright_engine::finding::{DocPath, Finding, Severity};
+use serde_json::Value;
+
+use super::name;
+use crate::diagnostic::{File, Message, Visibility};
+use crate::inputs::manifests::{self, ManifestFile, Object, objects_of};
+use crate::inputs::mirror_sets;
+
+const API_VERSION: &str = "operator.openshift.io/v1alpha1";
+const KIND: &str = "ImageContentSourcePolicy";
+
+/// How an object is written that is none: for these, oc gives up.
+const NOT_DECODED: &[&str] =
+    &["mirrors/type", "mirrors/required", "mirrors/unknown-field", "mirrors/duplicate-field"];
+/// Formats that the API takes in the old object and not in the new one; and two objects of one name, of which it has one.
+const NOT_TAKEN: &[&str] = &["mirrors/invalid-source", "mirrors/invalid-mirror", "mirrors/replaced"];
+
+/// A file.
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    pub(super) policies: Vec<ImageContentSourcePolicy>,
+    /// Why it cannot be migrated.
+    pub(super) messages: Vec<Message>,
+}
+
+impl Source {
+    pub(super) fn is_good(&self) -> bool {
+        self.messages.is_empty()
+    }
+}
+
+/// Reads all files. One that cannot be migrated does not stop the others.
+pub(super) fn read(paths: &[PathBuf]) -> Vec<Source> {
+    let (files, mut messages): (Vec<_>, Vec<_>) = paths.iter().map(|path| open(path)).unzip();
+    // All at once, since objects of one name get in each other's way across files.
+    for judged in mirror_sets::judge(mirror_sets::read(&files)).verdicts {
+        let of_this = files.iter().position(|file| std::ptr::eq(file, judged.object.file));
+        if let Some(messages) = of_this.and_then(|index| messages.get_mut(index)) {
+            messages.extend(
+                judged.messages.into_iter().filter_map(|message| refusal(judged.object.file, message)),
+            );
+        }
+    }
+    let sources = paths.iter().zip(&files).zip(messages);
+    sources.map(|((path, file), messages)| Source::new(path, file, messages)).collect()
+}
+
+/// The file, empty if it cannot be read.
+fn open(path: &Path) -> (ManifestFile, Vec<Message>) {
+    let shown = path.display();
+    match manifests::read_text(path) {
+        Err(error) => {
+            let message = Message::error(format!("unable to read ImageContentSourceFile {shown}: {error}"));
+            (ManifestFile::new(String::new(), path.to_owned()), vec![message])
+        }
+        Ok(text) => {
+            let file = ManifestFile::new(text, path.to_owned());
+            let messages = unreadable(&file).into_iter().collect();
+            (file, messages)
+        }
+    }
+}
+
+/// Why the file is not read at all.
+fn unreadable(file: &ManifestFile) -> Option<Message> {
+    let message = file.file().unreadable(file.documents.as_ref().err()?);
+    let shown = file.path.display();
+    let text = format!("error reading ImageContentSourcePolicy from {shown}: {}", message.text);
+    Some(Message { text, ..message })
+}
+
+/// What is between two separators with nothing between them.
+fn is_empty(document: &Node) -> bool {
+    matches!(document.content, Content::Leaf(Value::Null))
+}
+
+/// What of a mirror set's findings stops a migration. The others are as true of the new object as of the old one.
+fn refusal(file: &ManifestFile, message: Message) -> Option<Message> {
+    let message = Message { severity: Severity::Error, ..message };
+    match message.rule? {
+        "mirrors/duplicate-mirror" => Some(
+            message
+                .with_help("name it once: an ImageDigestMirrorSet with a mirror twice is refused by the API"),
+        ),
+        rule if NOT_TAKEN.contains(&rule) => Some(message),
+        rule if NOT_DECODED.contains(&rule) => {
+            let text = not_decoded(&file.path, &message.text);
+            Some(Message { text, ..message })
+        }
+        _ => None,
+    }
+}
+
+fn not_decoded(path: &Path, why: &str) -> String {
+    format!("error decoding ImageContentSourcePolicy from {}: {why}", path.display())
+}
+
+impl Source {
+    fn new(path: &Path, file: &ManifestFile, mut messages: Vec<Message>) -> Self {
+        let mut objects = Vec::new();
+        for document in file.documents.iter().flatten().filter(|document| !is_empty(document)) {
+            if document.get("kind").is_none() {
+                let text = not_decoded(path, "Object 'Kind' is missing");
+                messages.push(file.file().at(&[document], document.span.clone(), &text));
+            }
+            objects.extend(objects_of(document));
+        }
+        messages.extend(objects.iter().filter_map(|object| other_kind(file, *object)));
+        if objects.is_empty() && messages.is_empty() {
+            messages
+                .push(Message::error(format!("no data found in ImageContentSourceFile {}", path.display())));
+        }
+        let mut policies = Vec::new();
+        // Of a file that is refused anyway, there would be nothing new to tell.
+        if messages.is_empty() {
+            for object in objects {
+                match policy(file, object) {
+                    Ok(policy) => policies.push(policy),
+                    Err(message) => messages.push(message),
+                }
+            }
+        }
+        Self { path: path.to_owned(), policies, messages }
+    }
+}
+
+/// Says something about an object, at its place.
+fn told(file: &ManifestFile, object: Object<'_>, finding: &Finding) -> Message {
+    File { visibility: Visibility::MirrorSet, ..file.file() }.finding(object.node, finding)
+}
+
+/// The object as the API's own type. Its rules have been found good.
+fn policy(file: &ManifestFile, object: Object<'_>) -> Result<ImageContentSourcePolicy, Message> {
+    let metadata = DocPath::root().key("metadata");
+    let mut value = object.node.value();
+    // Items of a typed list need not repeat what they are.
+    if let Value::Object(members) = &mut value {
+        members.insert("apiVersion".to_owned(), API_VERSION.into());
+        members.insert("kind".to_owned(), KIND.into());
+    }
+    let policy: ImageContentSourcePolicy = serde_json::from_value(value).map_err(|_| {
+        let text = not_decoded(&file.path, "metadata has a value of another type than the API's");
+        let finding = Finding::error("migrate/metadata", metadata.clone(), text);
+        let help = "labels and annotations are texts: put numbers, true and false in quotes";
+        told(file, object, &finding.with_help(help))
+    })?;
+    let name = policy.metadata.name.as_deref().unwrap_or_default();
+    if name::is_valid(name) {
+        return Ok(policy);
+    }
+    let text = format!("the API takes no object of the name {name:?}");
+    let help =
+        "a name has lower case letters, digits, '-' and '.', and begins and ends with a letter or digit";
+    Err(told(file, object, &Finding::error("migrate/name", metadata.key("name"), text).with_help(help)))
+}
+
+/// What oc says to objects of other kinds: some it knows, and of the others not even the name.
+fn other_kind(file: &ManifestFile, object: Object<'_>) -> Option<Message> {
+    let Object { api_version, kind, .. } = object;
+    if kind == KIND && api_version == API_VERSION {
+        return None;
+    }
+    let text = if api_version.starts_with("operator.openshift.io/") {
+        format!("could not decode ImageContentSourcePolicy from {}", file.path.display())
+    } else {
+        not_decoded(&file.path, &format!("no kind {kind:?} is registered for version {api_version:?}"))
+    };
+    let help = match kind {
+        KIND => format!("write apiVersion: {API_VERSION}"),
+        "ImageDigestMirrorSet" => "it needs no migration; take it out of the file".to_owned(),
+        "ImageContentPolicy" => {
+            "this is another kind than ImageContentSourcePolicy, and no node heeds it".to_owned()
+        }
+        _ => "a file to migrate holds ImageContentSourcePolicies and nothing else".to_owned(),
+    };
+    let finding = Finding::error("migrate/kind", DocPath::root().key("kind"), text);
+    Some(told(file, object, &finding.with_help(help)))
+}

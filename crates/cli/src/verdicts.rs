@@ -1,0 +1,59 @@
+//! What became of each object, for people and for programs.
+
+use std::io::{self, Write};
+
+use pullwright_engine::finding::Severity;
+use pullwright_engine::mirrors::Outcome;
+use serde::Serialize;
+
+use crate::diagnostic::{Found, Message};
+use crate::inputs::mirror_sets::Judgement;
+use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
+
+/// One object's verdict as data.
+#[derive(Serialize)]
+pub(crate) struct VerdictData<'a> {
+    kind: &'static str,
+    name: &'a str,
+    file: String,
+    line: usize,
+    outcome: Outcome,
+    findings: Vec<Found<'a>>,
+}
+
+pub(crate) fn data<'a>(verdicts: &'a [Judgement<'_>]) -> Vec<VerdictData<'a>> {
+    let data = |judged: &'a Judgement<'_>| VerdictData {
+        kind: judged.object.name.kind,
+        name: &judged.object.name.name,
+        file: judged.object.file.path.display().to_string(),
+        line: judged.object.line,
+        outcome: judged.outcome,
+        findings: judged.messages.iter().map(Found::from).collect(),
+    };
+    verdicts.iter().map(data).collect()
+}
+
+/// The findings, then a line for each object.
+pub(crate) fn text(verdicts: &[Judgement<'_>], out: &mut dyn Write) -> io::Result<()> {
+    for message in verdicts.iter().flat_map(|judged| &judged.messages) {
+        message.write(out)?;
+        writeln!(out)?;
+    }
+    for judged in verdicts {
+        let (style, mark, word) = match judged.outcome {
+            Outcome::Applied if judged.messages.is_empty() => (GOOD, "✓", "applied"),
+            Outcome::Applied => (WARNING, "!", "applied"),
+            Outcome::Partly => (BAD, "✗", "partly"),
+            Outcome::Rejected => (BAD, "✗", "rejected"),
+        };
+        let name = plain(&judged.object.name.to_string());
+        let place = plain(&format!("({}:{})", judged.object.file.path.display(), judged.object.line));
+        writeln!(out, "{} {name} {} {}", paint(style, mark), paint(style, word), paint(FAINT, place))?;
+    }
+    Ok(())
+}
+
+/// Whether anything is not as its author wrote it.
+pub(crate) fn any_error<'m>(messages: impl IntoIterator<Item = &'m Message>) -> bool {
+    messages.into_iter().any(|message| message.severity == Severity::Error)
+}

@@ -1,0 +1,121 @@
+//! Importing: from standard input, from several files, and what `render` wrote.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Output, Stdio};
+
+use crate::program::{command, testdata};
+
+fn run(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+fn piped(arguments: &[&str], text: &str) -> Output {
+    let mut child = command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn standard_input_needs_to_be_told_what_it_is() {
+    let hosts = "[host.\"https://mirror.example.com\"]\ncapabilities = [\"pull\"]\n";
+    let known = piped(&["import", "-", "--registry", "quay.io:443"], hosts);
+    assert_eq!(known.status.code(), Some(0), "{known:?}");
+    assert!(
+        text(&known.stdout).contains("source: quay.io:443\n    mirrors:\n    - mirror.example.com\n"),
+        "{known:?}"
+    );
+    assert!(!text(&known.stdout).contains("ImageTagMirrorSet"));
+
+    let unknown = piped(&["import", "-", "--from", "containerd"], hosts);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("--registry"), "{unknown:?}");
+    assert_eq!(piped(&["import", "-"], hosts).status.code(), Some(2));
+
+    let yaml =
+        piped(&["import", "-", "--from", "k3s"], "mirrors: {quay.io: {endpoint: [mirror.example.com]}}");
+    assert_eq!(yaml.status.code(), Some(0), "{yaml:?}");
+    let refused = piped(&["import", "-", "--from", "k3s"], "mirrors: [quay.io]");
+    assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(2), String::new()));
+}
+
+#[test]
+fn several_paths_become_the_same_objects() {
+    let certs_d = testdata("containerd-node/etc/containerd/certs.d");
+    let folders = ["docker.io", "quay.io"].map(|name| certs_d.join(name).to_str().unwrap().to_owned());
+    let output = run(&["import", &folders[0], &folders[1], "-o", "json"]);
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let sources: Vec<_> = answer["objects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|object| object["spec"]["imageDigestMirrors"].as_array().into_iter().flatten())
+        .map(|rule| rule["source"].as_str().unwrap())
+        .collect();
+    // The mirror of docker.io is not below /v2 and cannot be taken over.
+    assert_eq!(sources, ["quay.io"]);
+}
+
+/// Mirror sets to a node's files and back: the node asks the same, so it is given the same files.
+#[test]
+fn what_render_wrote_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let sets = folder.path().join("sets.yaml");
+    let written = "\
+apiVersion: config.openshift.io/v1
+kind: ImageDigestMirrorSet
+metadata:
+  name: imported
+spec:
+  imageDigestMirrors:
+  - source: docker.io
+    mirrors:
+    - mirror.example.com/hub
+    - other.example.com:5000
+    mirrorSourcePolicy: NeverContactSource
+  - source: quay.io
+    mirrors:
+    - other.example.com:5000
+---
+apiVersion: config.openshift.io/v1
+kind: ImageTagMirrorSet
+metadata:
+  name: imported
+spec:
+  imageTagMirrors:
+  - source: docker.io
+    mirrors:
+    - mirror.example.com/hub
+    mirrorSourcePolicy: NeverContactSource
+---
+# A cluster has one Image, and may have it already: add this to it.
+apiVersion: config.openshift.io/v1
+kind: Image
+metadata:
+  name: cluster
+spec:
+  registrySources:
+    insecureRegistries:
+    - other.example.com:5000
+";
+    fs::write(&sets, written).unwrap();
+    let certs_d = folder.path().join("certs.d");
+    let [sets, certs_d] = [&sets, &certs_d].map(|path| path.to_str().unwrap());
+    let rendered = run(&["render", sets, "--for", "containerd", "--to", certs_d]);
+    assert_eq!(rendered.status.code(), Some(0), "{rendered:?}");
+    let imported = run(&["import", certs_d]);
+    assert_eq!(
+        (imported.status.code(), text(&imported.stdout)),
+        (Some(0), written.to_owned()),
+        "{imported:?}"
+    );
+}
