@@ -1,0 +1,129 @@
+//! `AuthConfig`: what containerd is given to show to registries.
+//!
+//! Without a server address containerd shows it to every host that asks, each mirror and the source. With one, a URL, it
+//! shows it only to the host that it contacts under exactly that `host[:port]`.
+
+use std::fmt;
+
+use pullwright_engine::credentials::Credential;
+use pullwright_engine::protobuf::{Fields, append, last};
+
+const USERNAME: u32 = 1;
+const PASSWORD: u32 = 2;
+const SERVER_ADDRESS: u32 = 4;
+const IDENTITY_TOKEN: u32 = 5;
+
+/// The message, ready to be sent.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct AuthConfig(Vec<u8>);
+
+impl AuthConfig {
+    /// A credential for one host; none if containerd could not use it.
+    ///
+    /// containerd looks at an identity token only if there is no user name, and a password without a user name is used by
+    /// nobody: CRI-O pulls anonymously then.
+    pub(crate) fn bound(credential: &Credential, server_address: &str) -> Option<Self> {
+        let mut message = Vec::with_capacity(256);
+        match &credential.identity_token {
+            Some(token) => append(&mut message, IDENTITY_TOKEN, token.expose().as_bytes()),
+            None if credential.username.is_empty() => return None,
+            None => {
+                append(&mut message, USERNAME, credential.username.as_bytes());
+                append(&mut message, PASSWORD, credential.password.expose().as_bytes());
+            }
+        }
+        append(&mut message, SERVER_ADDRESS, server_address.as_bytes());
+        Some(Self(message))
+    }
+
+    /// What the kubelet sent, for one host unless it says itself for which; none if there is nothing to show in it.
+    pub(crate) fn of_kubelet(auth: &[u8], server_address: Option<&str>) -> Option<Self> {
+        if !Self::shows(auth) {
+            return None;
+        }
+        let says_where = last(auth, SERVER_ADDRESS.into()).is_ok_and(|address| !address.is_empty());
+        let mut message = Vec::with_capacity(auth.len() + 256);
+        message.extend_from_slice(auth);
+        if let Some(address) = server_address.filter(|_| !says_where) {
+            append(&mut message, SERVER_ADDRESS, address.as_bytes());
+        }
+        Some(Self(message))
+    }
+
+    /// Whether there is anything to show in what the kubelet sent.
+    pub(crate) fn shows(auth: &[u8]) -> bool {
+        let mut fields = Fields::of(auth).flatten();
+        fields.any(|(number, value)| number != u64::from(SERVER_ADDRESS) && !value.is_empty())
+    }
+
+    /// The encoded message, to be sent.
+    pub(crate) fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Without content: it is secret.
+impl fmt::Debug for AuthConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AuthConfig([redacted])")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(config: &AuthConfig) -> Vec<(u64, String)> {
+        let field = |field: Result<(u64, &[u8]), pullwright_engine::protobuf::Malformed>| {
+            let (number, value) = field.unwrap();
+            (number, String::from_utf8(value.to_vec()).unwrap())
+        };
+        Fields::of(config.expose()).map(field).collect()
+    }
+
+    fn of_kubelet(auth: &[u8]) -> Option<Vec<(u64, String)>> {
+        AuthConfig::of_kubelet(auth, Some("https://own")).as_ref().map(fields)
+    }
+
+    #[test]
+    fn a_credential_is_bound_to_its_host() {
+        let bound = AuthConfig::bound(&Credential::basic("u", "p"), "http://m:5000").unwrap();
+        assert_eq!(fields(&bound), [(1, "u".into()), (2, "p".into()), (4, "http://m:5000".into())]);
+    }
+
+    #[test]
+    fn an_identity_token_goes_without_a_user_name_or_containerd_would_not_look_at_it() {
+        let credential = Credential { identity_token: Some("t".into()), ..Credential::basic("<token>", "") };
+        let bound = AuthConfig::bound(&credential, "https://m").unwrap();
+        assert_eq!(fields(&bound), [(5, "t".into()), (4, "https://m".into())]);
+    }
+
+    #[test]
+    fn a_password_of_nobody_is_not_sent() {
+        assert_eq!(AuthConfig::bound(&Credential::basic("", "p"), "https://m"), None);
+    }
+
+    #[test]
+    fn what_the_kubelet_sent_is_kept_and_bound_unless_it_says_where_itself() {
+        let sent = [(1, "u".into()), (2, "p".into()), (9, "new".into()), (4, "https://own".into())];
+        assert_eq!(of_kubelet(b"\x0a\x01u\x12\x01p\x4a\x03new").unwrap(), sent);
+        let says = [(1, "u".into()), (4, "https://x".into())];
+        assert_eq!(of_kubelet(b"\x0a\x01u\x22\x09https://x").unwrap(), says);
+        let as_it_was = AuthConfig::of_kubelet(b"\x0a\x01u", None).unwrap();
+        assert_eq!(fields(&as_it_was), [(1, "u".into())]);
+    }
+
+    #[test]
+    fn nothing_to_show_is_nothing_to_try() {
+        // As the plugin's answer for the kubelet's pull record arrives.
+        assert_eq!(of_kubelet(b""), None);
+        assert_eq!(of_kubelet(b"\x0a\0\x12\0\x22\x09https://x"), None);
+        assert_eq!(of_kubelet(b"\x0a\x7fcut"), None);
+    }
+
+    #[test]
+    fn debug_shows_nothing() {
+        let bound = AuthConfig::bound(&Credential::basic("robot", "hunter2"), "https://m").unwrap();
+        assert_eq!(format!("{bound:?}"), "AuthConfig([redacted])");
+    }
+}

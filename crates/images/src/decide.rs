@@ -1,0 +1,176 @@
+//! The decision: which calls containerd gets for one pull, in which order, each with a credential for one host.
+
+use std::fmt;
+
+use pullwright_engine::containerd::{Endpoint, Role};
+use pullwright_engine::credentials::{AuthFile, Lookup};
+use pullwright_engine::reference::Reference;
+use pullwright_engine::registries::RegistriesConf;
+
+use crate::auth_config::AuthConfig;
+
+/// Everything that decides the calls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Inputs<'a> {
+    /// The image.
+    pub(crate) reference: &'a Reference,
+    /// The node's `registries.conf`: the sources in their order.
+    pub(crate) registries: &'a RegistriesConf,
+    /// Whom containerd asks for images of that host; the last is the registry itself.
+    pub(crate) endpoints: &'a [Endpoint],
+    /// The credentials.
+    pub(crate) file: &'a AuthFile,
+    /// What the kubelet sent as `auth`, if anything.
+    pub(crate) kubelet: Option<&'a [u8]>,
+}
+
+/// The calls, in order, and what there is no call for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Calls {
+    pub(crate) calls: Vec<Call>,
+    pub(crate) passed_over: Vec<PassedOver>,
+}
+
+/// One call to containerd.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) whose: Whose,
+    pub(crate) auth: AuthConfig,
+}
+
+/// Whose credential a call has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// That of the auth file for this source, `host/repository`.
+    Source {
+        repository: String,
+        host: String,
+        /// Whether containerd asks that host for this image, by its `hosts.toml`.
+        asked: bool,
+    },
+    /// What the kubelet sent: the Pod's `imagePullSecrets`.
+    Kubelet,
+}
+
+/// A source without a call, and why.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PassedOver {
+    pub(crate) repository: String,
+    pub(crate) why: Why,
+}
+
+/// Why a source has no call.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Why {
+    /// The file has nothing for it; it is asked anonymously within the other calls.
+    #[error("no credential")]
+    Nothing,
+    /// The file names a program.
+    #[error("its credential helper {0:?} is not run by this service")]
+    Helper(String),
+    /// The entry is broken.
+    #[error("{0}")]
+    Broken(String),
+    /// A password and nobody it belongs to.
+    #[error("its credential has no user name")]
+    NoUser,
+    /// `registries.conf` forbids asking there.
+    #[error("blocked by {0:?} in registries.conf")]
+    Blocked(String),
+}
+
+/// Decides the calls.
+pub(crate) fn decide(inputs: &Inputs<'_>) -> Calls {
+    let mut decided = Calls::default();
+    for source in inputs.registries.all_sources(inputs.reference) {
+        if !source.serves.serves(inputs.reference) {
+            continue;
+        }
+        let repository = source.reference.name().to_owned();
+        let call = match source.blocked_by {
+            Some(prefix) => Err(Why::Blocked(prefix)),
+            None => call(inputs, &source.reference),
+        };
+        match call {
+            Ok(call) if decided.calls.iter().any(|earlier| earlier.auth == call.auth) => {}
+            Ok(call) => decided.calls.push(call),
+            Err(why) => decided.passed_over.push(PassedOver { repository, why }),
+        }
+    }
+    // A host that containerd does not ask cannot be what makes the pull work, if its files are those that we read.
+    decided.calls.sort_by_key(|call| matches!(call.whose, Whose::Source { asked: false, .. }));
+    decided.calls.extend(kubelets(inputs));
+    decided
+}
+
+/// The call for one source.
+fn call(inputs: &Inputs<'_>, source: &Reference) -> Result<Call, Why> {
+    let credential = match inputs.file.lookup(source.name()) {
+        Lookup::Found { credential, .. } => credential,
+        Lookup::None { .. } => return Err(Why::Nothing),
+        Lookup::Helper { name } => return Err(Why::Helper(name.to_owned())),
+        Lookup::Failed(error) => return Err(Why::Broken(error.to_string())),
+    };
+    let endpoint = endpoint_of(inputs, source.domain());
+    let address = endpoint.map_or_else(|| format!("https://{}", source.domain()), Endpoint::server_address);
+    let auth = AuthConfig::bound(&credential, &address).ok_or(Why::NoUser)?;
+    let (repository, host) = (source.name().to_owned(), source.domain().to_owned());
+    Ok(Call { whose: Whose::Source { repository, host, asked: endpoint.is_some() }, auth })
+}
+
+/// What the kubelet sent was chosen by the image's own name: it is for that registry, not for its mirrors.
+fn kubelets(inputs: &Inputs<'_>) -> Option<Call> {
+    let own = endpoint_of(inputs, inputs.reference.domain()).map(Endpoint::server_address);
+    let auth = AuthConfig::of_kubelet(inputs.kubelet?, own.as_deref())?;
+    Some(Call { whose: Whose::Kubelet, auth })
+}
+
+/// Under which name containerd contacts `host` for this image.
+fn endpoint_of<'a>(inputs: &Inputs<'a>, host: &str) -> Option<&'a Endpoint> {
+    let named = inputs.endpoints.iter().find(|endpoint| is_host(endpoint, host));
+    let own = || inputs.endpoints.iter().find(|endpoint| endpoint.role == Role::Server);
+    named.or_else(|| if host == inputs.reference.domain() { own() } else { None })
+}
+
+/// Whether an endpoint is the host of an image name, which may be written without the port of its scheme.
+pub(crate) fn is_host(endpoint: &Endpoint, host: &str) -> bool {
+    let port = match endpoint.scheme.to_string().as_str() {
+        "http" => ":80",
+        _ => ":443",
+    };
+    let plain = |host: &str| canonical(host.strip_suffix(port).unwrap_or(host)).to_ascii_lowercase();
+    plain(&endpoint.host) == plain(host)
+}
+
+/// Docker Hub has three names.
+fn canonical(host: &str) -> &str {
+    match host {
+        "registry-1.docker.io" | "index.docker.io" => "docker.io",
+        other => other,
+    }
+}
+
+impl Whose {
+    /// The host for counters.
+    pub(crate) fn host(&self) -> &str {
+        match self {
+            Self::Source { host, .. } => host,
+            Self::Kubelet => "kubelet",
+        }
+    }
+}
+
+impl fmt::Display for Whose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source { repository, asked: true, .. } => f.write_str(repository),
+            Self::Source { repository, asked: false, .. } => {
+                write!(f, "{repository} (not among the hosts that containerd asks for this image)")
+            }
+            Self::Kubelet => f.write_str("imagePullSecrets"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

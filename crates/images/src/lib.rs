@@ -1,0 +1,160 @@
+//! `pullwright-images`: the CRI image service in front of containerd that does CRI-O's half of the auth-file contract.
+//!
+//! ```text
+//! kubelet ─► serve ─► service ──────────────── any call, as it is ───────────────► upstream ─► containerd
+//!                        └─► pull ─► node (claims the auth file, reads the rest)        ▲
+//!                             │       └─► decide: which credential for which host       │
+//!                             └── one call for each, auth replaced, until one works ────┘
+//! ```
+//!
+//! It is an HTTP/2 proxy: a call's path, headers, messages and trailers go through as they come, so deadlines, metadata,
+//! streams, compression, unknown fields and methods of the future need no code here. Dropping one side resets the other:
+//! that is cancellation. Only a pull is read.
+
+mod answer;
+mod auth_config;
+mod body;
+mod check;
+mod decide;
+mod exposition;
+mod grpc;
+mod listen;
+mod metrics;
+mod node;
+mod notify;
+mod options;
+mod outcome;
+mod pull;
+mod report;
+mod request;
+mod serve;
+mod service;
+mod sweep;
+mod upstream;
+mod usage;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use rustix::process::DumpableBehavior;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::metrics::Metrics;
+use crate::node::Node;
+use crate::notify::Notify;
+use crate::report::{Level, report};
+use crate::service::Service;
+use crate::upstream::Upstream;
+
+pub use listen::ListenError;
+pub use options::{Command, Options, OptionsError, parse};
+
+/// Why the service does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No socket.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The system has no room for the event loop.
+    #[error("cannot start: {0}")]
+    Start(io::Error),
+}
+
+/// The whole program: parses, runs, maps what happened to an exit code.
+#[must_use]
+pub fn main(
+    arguments: impl IntoIterator<Item = OsString>,
+    var: impl Fn(&str) -> Option<OsString>,
+) -> ExitCode {
+    let command = match parse(arguments, &var) {
+        Ok(command) => command,
+        Err(error) => {
+            eprintln!("pullwright-images: {error}\nTry --help.");
+            return ExitCode::from(2);
+        }
+    };
+    match command {
+        Command::Help => say(usage::HELP),
+        Command::Version => say(&usage::version()),
+        Command::Check(options) => check::run(&options, &var),
+        Command::Serve(options) => match run(options, &var) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                report(Level::Error, format_args!("{error}"));
+                ExitCode::FAILURE
+            }
+        },
+    }
+}
+
+fn run(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+    // No core file: it would hold the credentials of the pulls that run.
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        // For the files of pulls, each read in well under a millisecond; a thousand pulls at once need no thousand threads.
+        .max_blocking_threads(4)
+        .thread_keep_alive(std::time::Duration::from_secs(1))
+        .build()
+        .map_err(Error::Start)?;
+    let ended = runtime.block_on(start(options, var));
+    // What still reads a file has nobody left to tell.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn start(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+    let notify = Arc::new(Notify::from_vars(var));
+    let (mut term, mut interrupt) = (
+        signal(SignalKind::terminate()).map_err(Error::Start)?,
+        signal(SignalKind::interrupt()).map_err(Error::Start)?,
+    );
+    let metrics = Arc::new(Metrics::default());
+    let listening = listen::listen(&options.listen).await?;
+    if let Some(path) = &options.metrics {
+        exposition::expose(path, metrics.clone()).await?;
+    }
+    let upstream = Upstream::new(options.containerd.clone(), metrics.clone());
+    let node = Node::new(options.clone(), var, metrics.clone());
+    let service = Arc::new(Service::new(upstream, node, metrics.clone()));
+    tokio::spawn(sweep::run(options.clone(), metrics));
+    if let Some(every) = notify.watchdog {
+        tokio::spawn(alive(notify.clone(), every));
+    }
+    report(
+        Level::Info,
+        format_args!(
+            "serving on {}, containerd at {}",
+            options.listen.display(),
+            options.containerd.display()
+        ),
+    );
+    notify.say("READY=1");
+    let stop = async {
+        tokio::select! {
+            _ = term.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+        }
+    };
+    serve::serve(listening, service, stop, options.drain, || notify.say("STOPPING=1")).await;
+    Ok(())
+}
+
+/// Tells systemd that calls are being served: this runs on the thread that serves them.
+async fn alive(notify: Arc<Notify>, every: std::time::Duration) {
+    let mut tick = tokio::time::interval(every);
+    loop {
+        tick.tick().await;
+        notify.say("WATCHDOG=1");
+    }
+}
+
+fn say(text: &str) -> ExitCode {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        // Whoever stopped reading has what they wanted.
+        _ => ExitCode::SUCCESS,
+    }
+}
