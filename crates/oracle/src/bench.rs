@@ -1,6 +1,7 @@
 //! The engine's speed beside the Go library's, in one run on one machine, and how its cost grows.
 
 mod credentials;
+pub mod mirrors;
 mod registries;
 
 use std::fmt;

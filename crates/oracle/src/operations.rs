@@ -5,6 +5,7 @@ pub(crate) mod handed_over;
 mod keyring;
 mod locations;
 mod matching;
+mod mirror_sets;
 mod provider_config;
 mod reference;
 mod registries;
@@ -53,4 +54,5 @@ pub const ALL: &[Entry] = &[
     entry!(provider_config::ProviderConfigs, 80),
     entry!(response::Responses, 30),
     entry!(yaml::Yaml, 40),
+    entry!(mirror_sets::MirrorSets, 20),
 ];

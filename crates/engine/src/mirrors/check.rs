@@ -32,7 +32,6 @@ pub(super) fn rule<'a>(
         notes.tell(set, finding);
         return None;
     }
-    notes.accept(set);
     let source = rule.source.as_str();
     if !can_begin_a_name(source) {
         let at = notes.set(set).rule_at(index).key("source");
@@ -40,14 +39,16 @@ pub(super) fn rule<'a>(
     }
     let mirrors = usable_mirrors(rule, set, index, notes);
     let good = GoodRule { source, mirrors, policy: rule.policy, set, rule: index };
-    if good.mirrors.iter().any(|mirror| *mirror != source) {
-        return Some(good);
-    }
     let never = rule.policy == Some(SourcePolicy::NeverContactSource);
     if rule.mirrors.iter().any(|mirror| mirror != source) {
-        // None of its mirrors can be asked. That must not make the source one that is.
-        return never.then_some(good);
+        // Where none of its mirrors can be asked, that must not make the source one that is.
+        let counts = never || good.mirrors.iter().any(|mirror| *mirror != source);
+        return counts.then(|| {
+            notes.accept(set);
+            good
+        });
     }
+    notes.accept(set);
     let at = notes.set(set).rule_at(index);
     notes.tell(set, no_mirrors(at, source, never));
     None
@@ -61,12 +62,6 @@ fn unusable(rule: &Rule, at: impl Fn() -> DocPath) -> Option<Finding> {
         let help = "use host[:port][/path] with the path in lower case, or *.host";
         return Some(Finding::error("mirrors/invalid-source", at().key("source"), message).with_help(help));
     }
-    let mirror_at = |index| at().key("mirrors").index(index);
-    if let Some(bad) = rule.mirrors.iter().position(|mirror| !is_mirror(mirror)) {
-        let message = format!("invalid format for mirror {}", quote(&rule.mirrors[bad]));
-        let help = "use host[:port][/path] with the path in lower case";
-        return Some(Finding::error("mirrors/invalid-mirror", mirror_at(bad), message).with_help(help));
-    }
     if rule.policy != Some(SourcePolicy::NeverContactSource) {
         return None;
     }
@@ -76,16 +71,17 @@ fn unusable(rule: &Rule, at: impl Fn() -> DocPath) -> Option<Finding> {
         quote(source)
     );
     let help = "remove the source from its mirrors, or the policy";
-    Some(Finding::error("mirrors/never-with-source", mirror_at(own), message).with_help(help))
+    let at = at().key("mirrors").index(own);
+    Some(Finding::error("mirrors/never-with-source", at, message).with_help(help))
 }
 
-/// The mirrors, each once, without those that would fail every pull of the source.
+/// The mirrors, each once, without those that are none or would fail every pull of the source.
 fn usable_mirrors<'a>(rule: &'a Rule, set: usize, index: usize, notes: &mut Notes<'a>) -> Vec<&'a str> {
     let repeated = repeated(&rule.mirrors);
     let mut mirrors = Vec::with_capacity(rule.mirrors.len());
     for (mirror_index, mirror) in rule.mirrors.iter().enumerate() {
         let repeated = repeated.contains(&mirror_index);
-        if !repeated && can_begin_a_name(mirror) {
+        if !repeated && is_mirror(mirror) && can_begin_a_name(mirror) {
             mirrors.push(mirror.as_str());
             continue;
         }
@@ -93,6 +89,10 @@ fn usable_mirrors<'a>(rule: &'a Rule, set: usize, index: usize, notes: &mut Note
         let finding = if repeated {
             let message = format!("{} is named before; it counts where it stands first", quote(mirror));
             Finding::warning("mirrors/duplicate-mirror", at, message).with_help("name it once")
+        } else if !is_mirror(mirror) {
+            let message = format!("invalid format for mirror {}", quote(mirror));
+            let help = "use host[:port][/path] with the path in lower case";
+            Finding::error("mirrors/invalid-mirror", at, message).with_help(help)
         } else {
             // The library rewrites the name for all mirrors before it asks the first, and gives up at the first
             // name that is none: one such mirror would take every other mirror of the source with it.
@@ -192,14 +192,17 @@ impl<'a> GoodSources<'a> {
     fn scopes(&mut self, scopes: &'a [String], list: &str) -> Vec<(usize, &'a str)> {
         let mut good = Vec::with_capacity(scopes.len());
         for (index, scope) in scopes.iter().enumerate() {
-            if is_source(scope) {
-                good.push((index, scope.as_str()));
+            // Nodes pass over a slash at the end: what is blocked with one must stay blocked.
+            let meant = scope.trim_end_matches('/');
+            if is_source(meant) {
+                good.push((index, meant));
             } else {
                 let message = format!("invalid entry for {list} registries {}", quote(scope));
                 let at = sources_at(&format!("{list}Registries")).index(index);
-                self.findings.push(Finding::error("registry-sources/invalid-entry", at, message).with_help(
-                    "use host[:port][/path] or *.host, without scheme, tag, digest and final slash",
-                ));
+                self.findings.push(
+                    Finding::error("registry-sources/invalid-entry", at, message)
+                        .with_help("use host[:port][/path] or *.host, without scheme, tag and digest"),
+                );
             }
         }
         self.count(good.len(), scopes.len());

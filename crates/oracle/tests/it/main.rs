@@ -60,7 +60,7 @@ fn a_panic_of_the_library_is_a_difference() {
 
 #[test]
 fn an_answer_that_is_missing_is_a_difference() {
-    for operation in ["match", "auth", "keyring", "registries", "handed-over"] {
+    for operation in ["match", "auth", "keyring", "registries", "handed-over", "mirror-sets"] {
         let compare = ["compare", "--only", operation, "--cases", "20", "--show", "0"];
         let (code, output) = run(&stand_in("nothing", "[]"), &compare);
         assert_eq!(code, Some(1), "{operation}: {output}");

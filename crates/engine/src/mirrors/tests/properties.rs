@@ -65,6 +65,17 @@ fn any_sets() -> impl Strategy<Value = (Vec<MirrorSet>, Vec<MirrorSet>)> {
     })
 }
 
+/// Whether a rule of this kind forbids asking `source` and names only mirrors that are none.
+fn has_never_without_mirrors(sets: &[MirrorSet], kind: Kind, source: &str) -> bool {
+    let of_kind = sets.iter().filter(|set| set.kind.serves() == kind.serves());
+    let is_never = |rule: &&Rule| rule.policy == Some(SourcePolicy::NeverContactSource);
+    of_kind.flat_map(|set| &set.rules).filter(is_never).any(|rule| {
+        rule.source == source
+            && !rule.mirrors.is_empty()
+            && rule.mirrors.iter().all(|mirror| mirror != source)
+    })
+}
+
 proptest! {
     #[test]
     fn the_order_of_objects_changes_nothing((sets, shuffled) in any_sets(), sources in any_sources()) {
@@ -86,6 +97,10 @@ proptest! {
                 let locations: Vec<&str> = mirrors.map(|it| it.endpoint.location.as_str()).collect();
                 // Below `*.io`, its mirror `m.io` inherits itself; as a rule that says nothing.
                 let last_is_itself = locations.last() == Some(&entry.prefix.as_str());
+                let never_alone = locations.is_empty() && has_never_without_mirrors(&sets, kind, &entry.prefix);
+                if never_alone {
+                    return Some(never(&entry.prefix, &["no-mirror"]));
+                }
                 (!locations.is_empty() && !last_is_itself).then(|| rule(&entry.prefix, &locations))
             });
             MirrorSet { kind, name: name.to_owned(), rules: rules.collect() }
@@ -109,7 +124,8 @@ proptest! {
         };
         for entry in merged(&sets, &sources).registries {
             let named = rules(None).any(|rule| rule.source == entry.prefix);
-            let listed = sources.insecure.contains(&entry.prefix) || sources.blocked.contains(&entry.prefix);
+            let mut scopes = sources.insecure.iter().chain(&sources.blocked);
+            let listed = scopes.any(|scope| scope.trim_end_matches('/') == entry.prefix);
             prop_assert!(named || listed, "{}", entry.prefix);
             for mirror in entry.mirrors {
                 let location = &mirror.endpoint.location;
