@@ -12,7 +12,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     match arguments.split_first() {
         Some((&"engine", rest)) => engine(rest),
         Some((&"plugin", rest)) => plugin(rest),
-        _ => Err("usage: cargo xtask bench engine [--json] | plugin [--rounds N] [--json]".to_owned()),
+        Some((&"images", rest)) => images(rest),
+        Some((&"mirrors", rest)) => mirrors(rest),
+        _ => Err(
+            "usage: cargo xtask bench engine [--json] | plugin [--rounds N] [--json] | images [--rounds N] [--json] | mirrors [--json]"
+                .to_owned(),
+        ),
     }
 }
 
@@ -23,6 +28,13 @@ fn engine(arguments: &[&str]) -> Result<bool, String> {
     succeed(command.arg("--oracle").arg(program).args(arguments)).map(|()| true)
 }
 
+/// Instructions for one source must not grow with their number: the program says so, and fails if they do.
+fn mirrors(arguments: &[&str]) -> Result<bool, String> {
+    programs::ensure(Tier::Tracer).map_err(|missing| format!("cannot count instructions here: {missing}"))?;
+    let program = shipped("pullwright-oracle", "pullwright-bench-mirrors")?;
+    succeed(std::process::Command::new(program).args(arguments)).map(|()| true)
+}
+
 fn plugin(arguments: &[&str]) -> Result<bool, String> {
     let programs = programs::ensure(Tier::ControlPlane)
         .map_err(|missing| format!("cannot run kube-apiserver here: {missing}"))?;
@@ -31,6 +43,16 @@ fn plugin(arguments: &[&str]) -> Result<bool, String> {
     let mut command = std::process::Command::new(bench);
     programs.pass_to(&mut command);
     succeed(command.arg(plugin).args(arguments)).map(|()| true)
+}
+
+fn images(arguments: &[&str]) -> Result<bool, String> {
+    let programs =
+        programs::ensure(Tier::Node).map_err(|missing| format!("cannot run containerd here: {missing}"))?;
+    let service = shipped("pullwright-images", "pullwright-images")?;
+    let bench = shipped("pullwright-bench", "pullwright-bench-images")?;
+    let mut command = std::process::Command::new(bench);
+    programs.pass_to(&mut command);
+    succeed(command.arg(service).args(arguments)).map(|()| true)
 }
 
 /// The instructions, the memory and the size of the plugin as it is shipped, against their bounds.

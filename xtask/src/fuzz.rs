@@ -19,6 +19,9 @@ const TARGETS: &[&str] = &[
     "exec_response",
     "token",
     "documents",
+    "hosts_toml",
+    "mirror_sets",
+    "protobuf",
 ];
 
 /// The flags with which libFuzzer sees which branches a text takes.

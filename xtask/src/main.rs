@@ -4,6 +4,7 @@ mod bench;
 mod cargo;
 mod demo;
 mod fuzz;
+mod r#gen;
 mod node;
 mod oracle;
 mod programs;
@@ -21,7 +22,9 @@ cargo xtask COMMAND
                             compare the engine with the Go libraries on N generated cases
   fuzz [--seconds N] [TARGET…]
                             fuzz the parsers, each for N seconds (default 60)
+  gen [--check]             write the files that are made from the source (deploy/crds), or compare them
   bench engine [--json]     the engine beside the Go libraries, as ratios
+  bench mirrors [--json]    what merging mirror sets costs, and that it does not grow with their number
   bench plugin [--rounds N] [--json]
                             the plugin beside the Go plugin and a bare exchange of the same requests, on a real
                             kube-apiserver
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Some((&"test", rest)) => test::run(rest),
         Some((&"oracle", rest)) => oracle::run(rest),
         Some((&"fuzz", rest)) => fuzz::run(rest),
+        Some((&"gen", rest)) => r#gen::run(rest),
         Some((&"bench", rest)) => bench::run(rest),
         Some((&"node", rest)) => node::run(rest),
         Some((&"programs", rest)) => programs::run(rest),

@@ -1,6 +1,6 @@
 //! `cargo xtask node`: a node at hand while developing; and the tiers of tests that need real components.
 
-use crate::cargo::{cargo, test};
+use crate::cargo::{cargo, succeed, test};
 use crate::programs::{self, Tier};
 use crate::tier::Outcome;
 
@@ -8,6 +8,9 @@ use crate::tier::Outcome;
 pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     let tier = if arguments.contains(&"crio") { Tier::Crio } else { Tier::Node };
     let programs = programs::ensure(tier).map_err(|missing| format!("cannot run a node here: {missing}"))?;
+    if arguments.contains(&WITH_IMAGES) {
+        build_image_service()?;
+    }
     let mut command =
         cargo(&["run", "--quiet", "--package", "pullwright-testkit", "--bin", "pullwright-node", "--"]);
     programs.pass_to(command.args(arguments));
@@ -27,9 +30,35 @@ pub(crate) fn tier(tier: Tier, arguments: &[&str]) -> Outcome {
     }
 }
 
-/// The testkit's own tests on a control plane.
-pub(crate) const CONTROL_PLANE: &[&str] =
-    &["-p", "pullwright-testkit", "--features", "real", "--test", "control_plane", "--", "--show-output"];
+/// The same with our image service built before, for nodes that have it in front of containerd.
+pub(crate) fn tier_with_images(tier: Tier, arguments: &[&str]) -> Outcome {
+    match build_image_service() {
+        Ok(()) => self::tier(tier, arguments),
+        Err(why) => Outcome::Failed { why },
+    }
+}
+
+/// Cargo builds a package's programs for its own tests only. The node finds it beside the test's.
+fn build_image_service() -> Result<(), String> {
+    succeed(&mut cargo(&["build", "--package", "pullwright-images"]))
+}
+
+/// The testkit's name for containerd behind our image service.
+const WITH_IMAGES: &str = "containerd-with-images";
+
+/// The testkit's own tests on a control plane, and the CRDs on one.
+pub(crate) const CONTROL_PLANE: &[&str] = &[
+    "-p",
+    "pullwright-testkit",
+    "-p",
+    "pullwright-api",
+    "--features",
+    "real",
+    "--test",
+    "control_plane",
+    "--",
+    "--show-output",
+];
 /// Programs that are killed at each of their system calls.
 pub(crate) const KILLED: &[&str] =
     &["-p", "pullwright-handover", "-p", "pullwright-provider", "--test", "it", "--", "killed::"];
@@ -39,6 +68,9 @@ pub(crate) const CLIENT: &[&str] =
 /// The plugin with a control plane and a registry.
 pub(crate) const PLUGIN: &[&str] =
     &["-p", "pullwright-provider", "--features", "real", "--test", "control_plane", "--", "--show-output"];
+/// Rendered mirror sets, pulled through by skopeo from real registries.
+pub(crate) const MIRROR_SETS: &[&str] =
+    &["-p", "pullwright", "--features", "real", "--test", "skopeo", "--", "--show-output"];
 /// The testkit's scenarios on a node with containerd.
 pub(crate) const CONTAINERD: &[&str] =
     &["-p", "pullwright-testkit", "--features", "real", "--test", "node", "--", "--runtime", "containerd"];
@@ -48,6 +80,12 @@ pub(crate) const CRIO: &[&str] =
 /// The plugin's scenarios on a node with containerd, to whose kubelet it answers.
 pub(crate) const PLUGIN_CONTAINERD: &[&str] =
     &["-p", "pullwright-provider", "--features", "real", "--test", "node", "--", "--runtime", "containerd"];
-/// Its scenarios on a node with CRI-O, to which it hands over files.
+/// The image service in front of a containerd by itself: every call both ways.
+pub(crate) const IMAGES_CONFORMANCE: &[&str] =
+    &["-p", "pullwright-images", "--features", "real", "--test", "conformance", "--", "--show-output"];
+/// Its scenarios on a node with containerd and the image service in front, to which it hands over files.
+pub(crate) const PLUGIN_IMAGES: &[&str] =
+    &["-p", "pullwright-provider", "--features", "real", "--test", "node", "--", "--runtime", WITH_IMAGES];
+/// The same on a node with CRI-O.
 pub(crate) const PLUGIN_CRIO: &[&str] =
     &["-p", "pullwright-provider", "--features", "real", "--test", "node", "--", "--runtime", "crio"];

@@ -53,8 +53,13 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
         report.run("control plane", || node::tier(Tier::ControlPlane, node::CONTROL_PLANE));
         report.run("registry client", || node::tier(Tier::Registry, node::CLIENT));
         report.run("plugin, registry, skopeo", || node::tier(Tier::Registry, node::PLUGIN));
+        report.run("mirror sets, registry, skopeo", || node::tier(Tier::Registry, node::MIRROR_SETS));
         report.run("node with containerd", || node::tier(Tier::Node, node::CONTAINERD));
         report.run("plugin on a node with containerd", || node::tier(Tier::Node, node::PLUGIN_CONTAINERD));
+        report.run("image service and containerd", || node::tier(Tier::Node, node::IMAGES_CONFORMANCE));
+        report.run("plugin and image service on a node", || {
+            node::tier_with_images(Tier::Node, node::PLUGIN_IMAGES)
+        });
         report.run_if_present("node with CRI-O", || node::tier(Tier::Crio, node::CRIO));
         report.run_if_present("plugin on a node with CRI-O", || node::tier(Tier::Crio, node::PLUGIN_CRIO));
     }
