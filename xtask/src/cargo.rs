@@ -1,8 +1,8 @@
 //! Running cargo and other programs: output is shown as it comes, test counts are read from it.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::tier::Outcome;
 
@@ -73,7 +73,12 @@ pub(crate) fn test(command: &mut Command) -> Outcome {
             passed += passed_in(&line).unwrap_or(0);
         }
     }
-    match child.wait() {
+    ended(&shown, child.wait(), passed)
+}
+
+/// What tests came to that ended so, of which `passed` passed.
+pub(crate) fn ended(shown: &str, ended: io::Result<ExitStatus>, passed: u64) -> Outcome {
+    match ended {
         Ok(status) if !status.success() => Outcome::Failed { why: format!("{shown}: {status}") },
         Ok(_) if passed == 0 => Outcome::Failed { why: format!("{shown}: no test ran") },
         Ok(_) => Outcome::Passed { tests: Some(passed) },
@@ -82,12 +87,13 @@ pub(crate) fn test(command: &mut Command) -> Outcome {
 }
 
 /// The count in `test result: ok. 12 passed; 0 failed; …` or in `12 passed, 0 failed`.
-fn passed_in(line: &str) -> Option<u64> {
+pub(crate) fn passed_in(line: &str) -> Option<u64> {
     let counts = line.strip_prefix("test result: ok. ").unwrap_or(line);
     counts.split_once(" passed")?.0.parse().ok()
 }
 
-fn shown(command: &Command) -> String {
+/// A command as a person would type it.
+pub(crate) fn shown(command: &Command) -> String {
     let name = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(name).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -1,6 +1,7 @@
 //! `cargo xtask`: the developer commands. `cargo xtask test` runs every test and says at the end what ran.
 
 mod bench;
+mod beside;
 mod cargo;
 mod demo;
 mod fuzz;

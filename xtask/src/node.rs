@@ -1,5 +1,8 @@
 //! `cargo xtask node`: a node at hand while developing; and the tiers of tests that need real components.
 
+use std::process::Command;
+
+use crate::beside::Beside;
 use crate::cargo::{cargo, succeed, test};
 use crate::programs::{self, Tier};
 use crate::tier::Outcome;
@@ -30,12 +33,21 @@ pub(crate) fn tier(tier: Tier, arguments: &[&str]) -> Outcome {
     }
 }
 
-/// The same with our image service built before, for nodes that have it in front of containerd.
-pub(crate) fn tier_with_images(tier: Tier, arguments: &[&str]) -> Outcome {
-    match build_image_service() {
-        Ok(()) => self::tier(tier, arguments),
-        Err(why) => Outcome::Failed { why },
-    }
+/// Begins the tests on a node that has our image service in front of containerd. Everything is built before.
+pub(crate) fn begin_with_images(arguments: &[&str]) -> Beside {
+    Beside::begin(with_images(arguments))
+}
+
+fn with_images(arguments: &[&str]) -> Result<Command, Outcome> {
+    let programs =
+        programs::ensure(Tier::Node).map_err(|missing| Outcome::NotRun { why: missing.to_string() })?;
+    let tests = arguments.split(|argument| *argument == "--").next().unwrap_or_default();
+    build_image_service()
+        .and_then(|()| succeed(&mut cargo(&[&["test", "--no-run"], tests].concat())))
+        .map_err(|why| Outcome::Failed { why })?;
+    let mut command = cargo(&[&["test"], arguments].concat());
+    programs.pass_to(&mut command);
+    Ok(command)
 }
 
 /// Cargo builds a package's programs for its own tests only. The node finds it beside the test's.

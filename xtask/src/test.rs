@@ -12,6 +12,9 @@ const ORACLE_CASES: u64 = 200_000;
 /// How long each parser is fuzzed in each run of the tests.
 const FUZZ_SECONDS: u64 = 5;
 
+/// The tier that runs beside others.
+const ON_A_NODE: &str = "plugin and image service on a node";
+
 pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     let fast = match arguments {
         [] => false,
@@ -44,6 +47,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     report.run("edges and command line", || {
         test(&mut cargo(&["test", "--workspace", "--test", "it", "--", "--skip", "killed::"]))
     });
+    // It waits for Pods and for bounds to pass most of the time; the tiers until its end need the processor.
+    let on_a_node = (!fast).then(|| {
+        println!("\n── {ON_A_NODE}: begun; what it prints comes when it has ended ──");
+        node::begin_with_images(node::PLUGIN_IMAGES)
+    });
     report.run("demo", demo::tier);
     report.run("fuzz", || fuzz::tier(FUZZ_SECONDS));
     if !fast {
@@ -54,12 +62,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
         report.run("registry client", || node::tier(Tier::Registry, node::CLIENT));
         report.run("plugin, registry, skopeo", || node::tier(Tier::Registry, node::PLUGIN));
         report.run("mirror sets, registry, skopeo", || node::tier(Tier::Registry, node::MIRROR_SETS));
+        if let Some(begun) = on_a_node {
+            report.end(ON_A_NODE, begun);
+        }
         report.run("node with containerd", || node::tier(Tier::Node, node::CONTAINERD));
         report.run("plugin on a node with containerd", || node::tier(Tier::Node, node::PLUGIN_CONTAINERD));
         report.run("image service and containerd", || node::tier(Tier::Node, node::IMAGES_CONFORMANCE));
-        report.run("plugin and image service on a node", || {
-            node::tier_with_images(Tier::Node, node::PLUGIN_IMAGES)
-        });
         report.run_if_present("node with CRI-O", || node::tier(Tier::Crio, node::CRIO));
         report.run_if_present("plugin on a node with CRI-O", || node::tier(Tier::Crio, node::PLUGIN_CRIO));
     }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::beside::Beside;
+
 /// What a tier came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -39,14 +41,25 @@ impl Report {
         self.push(name, true, tier);
     }
 
+    /// Ends a tier that was begun before.
+    pub(crate) fn end(&mut self, name: &'static str, begun: Beside) {
+        println!("\n── {name} ──");
+        let (outcome, took) = begun.end();
+        self.keep(Row { name, outcome, took, may_be_absent: false });
+    }
+
     fn push(&mut self, name: &'static str, may_be_absent: bool, tier: impl FnOnce() -> Outcome) {
         println!("\n── {name} ──");
         let start = Instant::now();
         let outcome = tier();
-        if let Outcome::Failed { why } | Outcome::NotRun { why } = &outcome {
-            println!("{name}: {why}");
+        self.keep(Row { name, outcome, took: start.elapsed(), may_be_absent });
+    }
+
+    fn keep(&mut self, row: Row) {
+        if let Outcome::Failed { why } | Outcome::NotRun { why } = &row.outcome {
+            println!("{}: {why}", row.name);
         }
-        self.rows.push(Row { name, outcome, took: start.elapsed(), may_be_absent });
+        self.rows.push(row);
     }
 
     /// Prints the table; true if the run as a whole is good.
