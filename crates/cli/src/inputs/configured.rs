@@ -42,7 +42,7 @@ impl Configured {
             });
         }
         let files = if arguments.is_named() { CrioFiles::read(node, arguments)? } else { CrioFiles::none()? };
-        let judged = mirror_sets::judge(objects);
+        let judged = mirror_sets::judge(objects, None);
         let rendering = Rendering::for_crio(&judged.merged, Some(&files.base));
         let warnings = judged.verdicts.into_iter().flat_map(|judged| judged.messages);
         Ok(Self {

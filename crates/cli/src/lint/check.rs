@@ -116,7 +116,7 @@ fn refusals(file: &File<'_>, error: DocumentError, format: Format) -> Vec<Messag
 /// The Secrets, mirror sets and Images in files of manifests. Other objects, and Secrets of other types, are nobody's concern
 /// here. Mirror sets are judged together, since what one says may contradict another.
 pub(super) fn manifests(files: &[ManifestFile]) -> Vec<Checked> {
-    let judged = mirror_sets::judge(mirror_sets::read(files)).verdicts;
+    let judged = mirror_sets::judge(mirror_sets::read(files), None).verdicts;
     let check = |manifests: &ManifestFile| {
         let documents = manifests.documents.iter().flatten();
         let secrets = documents.flat_map(secrets_of).flat_map(|secret| of_secret(manifests, secret));

@@ -39,7 +39,7 @@ impl Source {
 pub(super) fn read(paths: &[PathBuf]) -> Vec<Source> {
     let (files, mut messages): (Vec<_>, Vec<_>) = paths.iter().map(|path| open(path)).unzip();
     // All at once, since objects of one name get in each other's way across files.
-    for judged in mirror_sets::judge(mirror_sets::read(&files)).verdicts {
+    for judged in mirror_sets::judge(mirror_sets::read(&files), None).verdicts {
         let of_this = files.iter().position(|file| std::ptr::eq(file, judged.object.file));
         if let Some(messages) = of_this.and_then(|index| messages.get_mut(index)) {
             messages.extend(

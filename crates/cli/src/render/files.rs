@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pullwright_engine::containerd;
 use pullwright_engine::finding::Severity;
-use pullwright_engine::mirrors::Merged;
+use pullwright_engine::mirrors::{Merged, Payload};
 use pullwright_engine::registries::{ConfFile, RegistriesConf};
 use serde::Serialize;
 
@@ -17,6 +17,8 @@ use crate::inputs::{manifests, refused_registries};
 pub(crate) const REGISTRIES_CONF: &str = "/etc/containers/registries.conf";
 /// The drop-in in which the Machine Config Operator keeps the search registries of Image cluster.
 pub(crate) const SEARCH_DROP_IN: &str = "/etc/containers/registries.conf.d/01-image-searchRegistries.conf";
+/// Where CRI-O looks for which images it takes at all.
+pub(super) const POLICY_JSON: &str = "/etc/containers/policy.json";
 
 /// Where k3s looks; RKE2 has it in a folder of its own.
 pub(crate) const REGISTRIES_YAML: &str = "/etc/rancher/k3s/registries.yaml";
@@ -102,6 +104,14 @@ pub(super) fn base(path: &Path) -> Result<RegistriesConf, Message> {
     let file = File { path, text: &text, visibility: Visibility::Registries };
     let conf = ConfFile::parse(&text).map_err(|error| refused_registries(&file, &error))?;
     Ok(RegistriesConf::merge([(path.to_owned(), conf)]))
+}
+
+/// The release image that `--release-image` names.
+pub(super) fn payload(image: &str) -> Result<Payload, Message> {
+    Payload::parse(image).map_err(|error| {
+        Message::error(error.to_string())
+            .with_help("name it in full and by digest, as .status.desired.image of ClusterVersion does")
+    })
 }
 
 /// The objects replace the file, as they do where the Machine Config Operator writes it.

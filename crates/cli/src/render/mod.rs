@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum, ValueHint};
 use serde::Serialize;
 
+use files::POLICY_JSON;
 pub(crate) use files::{NodeFile, REGISTRIES_CONF, REGISTRIES_YAML, Rendering, SEARCH_DROP_IN};
-use pullwright_engine::mirrors::Outcome as Verdict;
+use pullwright_engine::mirrors::{Outcome as Verdict, Policy, PolicyError};
 use pullwright_engine::registries::RegistriesConf;
 
 use crate::args::{Format, Node, Output};
@@ -35,6 +36,9 @@ pub(crate) struct Arguments {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     wanted: Wanted,
+    /// For CRI-O: also make policy.json, if the Image named cluster allows or blocks registries
+    #[arg(long, requires = "paths")]
+    policy: bool,
     /// Write the files instead of printing them: a file, or the folder that stands for the runtime's
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     to: Option<PathBuf>,
@@ -59,6 +63,9 @@ pub(crate) struct Wanted {
     /// For containerd and k3s: a registry to write a file for although only a wildcard is about it; may be given several times
     #[arg(long = "host", value_name = "HOST")]
     pub(crate) hosts: Vec<String>,
+    /// The release image of the cluster, by digest: what nodes need to pull it is not blocked
+    #[arg(long, value_name = "IMAGE", requires = "paths")]
+    pub(crate) release_image: Option<String>,
 }
 
 /// The programs that pull.
@@ -78,7 +85,10 @@ pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Ou
         return of_node(arguments, streams);
     }
     let files = read(&arguments.paths)?;
-    let made = Made::new(&arguments.wanted, &files, None)?;
+    let mut made = Made::new(&arguments.wanted, &files, None)?;
+    if arguments.policy {
+        made.add_policy()?;
+    }
     finish(arguments, &made, streams)
 }
 
@@ -87,7 +97,8 @@ fn of_node(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome, 
     let conf = NodeFiles::open(&arguments.node)?.registries(&arguments.node)?;
     let rendering = Rendering::of(arguments.wanted.runtime, &conf, &arguments.wanted.hosts);
     rendering.files.iter().try_for_each(|file| without_credentials(&file.text))?;
-    finish(arguments, &Made { verdicts: Vec::new(), findings: Vec::new(), rendering }, streams)
+    let made = Made { verdicts: Vec::new(), findings: Vec::new(), rendering, policy: Ok(None) };
+    finish(arguments, &made, streams)
 }
 
 /// The manifests at all paths.
@@ -105,6 +116,7 @@ pub(crate) struct Made<'f> {
     /// About files instead of objects.
     findings: Vec<Message>,
     pub(crate) rendering: Rendering,
+    policy: Result<Option<Policy>, PolicyError>,
 }
 
 impl<'f> Made<'f> {
@@ -117,12 +129,13 @@ impl<'f> Made<'f> {
     ) -> Result<Self, Message> {
         let named = wanted.base.as_deref().map(files::base).transpose()?;
         let base = named.as_ref().or(node);
+        let payload = wanted.release_image.as_deref().map(files::payload).transpose()?;
         let mut findings: Vec<_> = files.iter().filter_map(ManifestFile::unreadable).collect();
         let objects = mirror_sets::read(files);
         if objects.is_empty() {
             return Err(findings.into_iter().next().unwrap_or_else(|| nothing_found(files)));
         }
-        let Judged { merged, verdicts, .. } = mirror_sets::judge(objects);
+        let Judged { merged, verdicts, .. } = mirror_sets::judge(objects, payload.as_ref());
         let for_crio = Rendering::for_crio(&merged, base);
         let rendering = match wanted.runtime {
             Runtime::Crio => for_crio,
@@ -132,7 +145,25 @@ impl<'f> Made<'f> {
             }
         };
         findings.extend(named.as_ref().and_then(files::not_kept));
-        Ok(Self { verdicts, findings, rendering })
+        Ok(Self { verdicts, findings, rendering, policy: merged.policy })
+    }
+
+    /// Adds `policy.json`, if the objects say anything about it.
+    fn add_policy(&mut self) -> Result<(), Message> {
+        if self.rendering.runtime != Runtime::Crio {
+            let error = Message::error("only CRI-O reads policy.json");
+            return Err(error.with_help("use --policy with --for crio"));
+        }
+        match &self.policy {
+            Ok(policy) => self.rendering.files.extend(
+                policy.iter().map(|policy| NodeFile { path: POLICY_JSON.into(), text: policy.render() }),
+            ),
+            Err(error) => {
+                let message = Message::error(format!("no policy.json is made: {error}"));
+                self.findings.push(message.with_help(error.help()));
+            }
+        }
+        Ok(())
     }
 
     /// What is to be said about no object.
@@ -219,6 +250,9 @@ fn print(rendering: &Rendering, out: &mut dyn Write) -> io::Result<()> {
         let gap = if index == 0 { "" } else { "\n" };
         writeln!(out, "{gap}# {}", file.path.display())?;
         out.write_all(file.text.as_bytes())?;
+        if !file.text.ends_with('\n') {
+            writeln!(out)?;
+        }
     }
     Ok(())
 }

@@ -1,24 +1,12 @@
 //! Importing: from standard input, from several files, and what `render` wrote.
 
 use std::fs;
-use std::io::Write as _;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
-use crate::program::{command, testdata};
+use crate::program::{command, piped, testdata};
 
 fn run(arguments: &[&str]) -> Output {
     command(arguments).output().unwrap()
-}
-
-fn piped(arguments: &[&str], text: &str) -> Output {
-    let mut child = command(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -28,7 +16,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn standard_input_needs_to_be_told_what_it_is() {
     let hosts = "[host.\"https://mirror.example.com\"]\ncapabilities = [\"pull\"]\n";
-    let known = piped(&["import", "-", "--registry", "quay.io:443"], hosts);
+    let known = piped(&["import", "-", "--registry", "quay.io:443"], hosts.as_bytes());
     assert_eq!(known.status.code(), Some(0), "{known:?}");
     assert!(
         text(&known.stdout).contains("source: quay.io:443\n    mirrors:\n    - mirror.example.com\n"),
@@ -36,15 +24,15 @@ fn standard_input_needs_to_be_told_what_it_is() {
     );
     assert!(!text(&known.stdout).contains("ImageTagMirrorSet"));
 
-    let unknown = piped(&["import", "-", "--from", "containerd"], hosts);
+    let unknown = piped(&["import", "-", "--from", "containerd"], hosts.as_bytes());
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(&unknown.stderr).contains("--registry"), "{unknown:?}");
-    assert_eq!(piped(&["import", "-"], hosts).status.code(), Some(2));
+    assert_eq!(piped(&["import", "-"], hosts.as_bytes()).status.code(), Some(2));
 
     let yaml =
-        piped(&["import", "-", "--from", "k3s"], "mirrors: {quay.io: {endpoint: [mirror.example.com]}}");
+        piped(&["import", "-", "--from", "k3s"], b"mirrors: {quay.io: {endpoint: [mirror.example.com]}}");
     assert_eq!(yaml.status.code(), Some(0), "{yaml:?}");
-    let refused = piped(&["import", "-", "--from", "k3s"], "mirrors: [quay.io]");
+    let refused = piped(&["import", "-", "--from", "k3s"], b"mirrors: [quay.io]");
     assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(2), String::new()));
 }
 

@@ -2,12 +2,11 @@
 //! files.
 
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::Output;
 
-use crate::program::{command, differs, files, testdata, top, transcript};
+use crate::program::{command, differs, files, piped, testdata, top, transcript};
 
 fn migrate(arguments: &[&str]) -> Output {
     command(&[&["migrate", "icsp"], arguments].concat()).output().unwrap()
@@ -135,13 +134,8 @@ fn standard_input_is_a_file_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read(fixture("good-the-example-of-oc.yaml")).unwrap();
     let shown = folder.path().to_str().unwrap();
-    let mut child = command(&["migrate", "icsp", "-", "--dest-dir", shown])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(&text).unwrap();
-    assert!(child.wait().unwrap().success());
+    let done = piped(&["migrate", "icsp", "-", "--dest-dir", shown], &text);
+    assert!(done.status.success(), "{done:?}");
     assert!(names(folder.path())[0].starts_with("imagedigestmirrorset_convert."));
 }
 

@@ -1,8 +1,9 @@
 //! Runs the binary from the top of the repository, and compares with files that it can write itself.
 
 use std::fmt::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// The top of the repository, so that the paths in transcripts are those that a reader types.
 pub(crate) fn top() -> PathBuf {
@@ -17,6 +18,22 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pullwright"));
     command.args(arguments).current_dir(top()).env_clear();
     command
+}
+
+/// Runs the program with `text` on standard input.
+pub(crate) fn piped(arguments: &[&str], text: &[u8]) -> Output {
+    let mut child = command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    match child.stdin.take().unwrap().write_all(text) {
+        // It refused before it read, and may.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        written => written.unwrap(),
+    }
+    child.wait_with_output().unwrap()
 }
 
 /// What a run printed, and its exit code, as a transcript shows them.

@@ -149,3 +149,22 @@ fn what_was_rendered_is_no_difference_any_more() {
         assert_eq!((&after["files"], &after["notice"]), (&serde_json::json!([]), &serde_json::Value::Null));
     }
 }
+
+#[test]
+fn a_policy_is_written_beside_the_registries_and_stays_when_nothing_is_said_about_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (to, policy) = (folder.path().to_str().unwrap(), folder.path().join("policy.json"));
+    let blocking = "crates/cli/testdata/mirror-sets/the-release-image-is-blocked";
+    let written = run(&["render", blocking, "--policy", "--to", to]);
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    let text = fs::read_to_string(&policy).unwrap();
+    assert!(text.starts_with("{\n  \"default\"") && text.ends_with("\n}"), "{text}");
+    assert!(folder.path().join("registries.conf").exists());
+
+    fs::write(&policy, "somebody's").unwrap();
+    let refused = run(&["render", blocking, "--policy", "--to", to]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let silent = run(&["render", &format!("{blocking}/mirrored.yaml"), "--policy", "--to", to, "--force"]);
+    assert_eq!(silent.status.code(), Some(0), "{silent:?}");
+    assert_eq!(fs::read_to_string(&policy).unwrap(), "somebody's");
+}

@@ -152,7 +152,11 @@ fn no_mirrors(at: DocPath, source: &str, never: bool) -> Finding {
 pub(super) struct GoodSources<'a> {
     /// With their index in the list.
     pub(super) insecure: Vec<(usize, &'a str)>,
-    pub(super) blocked: Vec<&'a str>,
+    /// The same.
+    pub(super) blocked: Vec<(usize, &'a str)>,
+    pub(super) allowed: Vec<&'a str>,
+    /// Whether the list of what is allowed has entries, be they good or bad.
+    pub(super) names_allowed: bool,
     pub(super) search: Option<Vec<String>>,
     findings: Vec<Finding>,
     used: usize,
@@ -170,14 +174,16 @@ impl<'a> GoodSources<'a> {
         let mut good = Self {
             insecure: Vec::new(),
             blocked: Vec::new(),
+            allowed: Vec::new(),
+            names_allowed: !sources.allowed.is_empty(),
             search: None,
             findings: Vec::new(),
             used: 0,
             parts: 0,
         };
         good.insecure = good.scopes(&sources.insecure, "insecure");
-        good.blocked = good.scopes(&sources.blocked, "blocked").into_iter().map(|(_, scope)| scope).collect();
-        good.scopes(&sources.allowed, "allowed");
+        good.blocked = good.scopes(&sources.blocked, "blocked");
+        good.allowed = good.scopes(&sources.allowed, "allowed").into_iter().map(|(_, scope)| scope).collect();
         good.search = sources.search.as_deref().map(|hosts| good.hosts(hosts));
         if !sources.blocked.is_empty() && !sources.allowed.is_empty() {
             let message = "Only one of blockedRegistries or allowedRegistries may be set";
@@ -237,6 +243,21 @@ impl<'a> GoodSources<'a> {
     pub(super) fn tell_insecure(&mut self, number: usize, tell: impl FnOnce(DocPath, &str) -> Finding) {
         let (index, scope) = self.insecure[number];
         self.findings.push(tell(sources_at("insecureRegistries").index(index), scope));
+    }
+
+    /// Takes scopes off the blocked ones.
+    pub(super) fn unblock(&mut self, scopes: &[&str], tell: impl Fn(DocPath, &str) -> Finding) {
+        let blocked = std::mem::take(&mut self.blocked).into_iter();
+        let (taken, kept): (Vec<_>, _) = blocked.partition(|(_, scope)| scopes.contains(scope));
+        self.blocked = kept;
+        self.used -= taken.len();
+        let at = sources_at("blockedRegistries");
+        self.findings.extend(taken.into_iter().map(|(index, scope)| tell(at.index(index), scope)));
+    }
+
+    /// Adds a finding about all that is allowed.
+    pub(super) fn tell_allowed(&mut self, tell: impl FnOnce(DocPath) -> Finding) {
+        self.findings.push(tell(sources_at("allowedRegistries")));
     }
 
     /// The verdict on the object.

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use super::check::{self, GoodRule, GoodSources};
 use super::entries::Entries;
 use super::notes::Notes;
+use super::payload::{self, Payload};
+use super::policy::{Policy, PolicyError};
 use super::reach::Lookup;
-use super::render::render;
+use super::render::{read_back, render};
 use super::scopes::Scopes;
 use super::sources::{Pulls, sources};
 use super::{MirrorSet, RegistrySources, Verdict, disagreements, reach};
-use crate::registries::{ConfError, ConfFile, RegistriesConf, Registry};
+use crate::registries::{ConfError, RegistriesConf, Registry};
 
 /// Everything that the result is made from.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +30,8 @@ pub struct Merged {
     pub registries: Vec<Registry>,
     /// Where names without a registry are looked for, if that is said.
     pub search: Option<Vec<String>>,
+    /// Which images nodes take at all; nothing if nothing is said about it.
+    pub policy: Result<Option<Policy>, PolicyError>,
     /// One verdict for each of [`Inputs::sets`], in their order.
     pub verdicts: Vec<Verdict>,
     /// The verdict on `Image/cluster`.
@@ -47,18 +51,31 @@ impl Merged {
     /// Never for what [`merge`] makes: everything in it was checked. The reading is the loader's own all the same,
     /// so that a plan made from it is the plan of a node.
     pub fn registries_conf(&self, path: PathBuf) -> Result<RegistriesConf, ConfError> {
-        Ok(RegistriesConf::merge([(path, ConfFile::parse(&self.render())?)]))
+        read_back(&self.registries, self.search.as_deref(), path)
     }
 }
 
 /// Merges all objects.
 #[must_use]
 pub fn merge(inputs: &Inputs<'_>) -> Merged {
+    merge_all(inputs, None)
+}
+
+/// Merges all objects of a cluster that is made from `payload`: what would keep its nodes from pulling that is not blocked.
+#[must_use]
+pub fn merge_protecting(inputs: &Inputs<'_>, payload: &Payload) -> Merged {
+    merge_all(inputs, Some(payload))
+}
+
+fn merge_all(inputs: &Inputs<'_>, payload: Option<&Payload>) -> Merged {
     let mut notes = Notes::new(inputs.sets);
     let (by_digest, by_tag) = good_rules(&mut notes);
     let by_digest = sources(Pulls::ByDigest, &by_digest);
     let by_tag = sources(Pulls::ByTag, &by_tag);
     let mut registry_sources = GoodSources::new(inputs.sources);
+    if let Some(payload) = payload {
+        payload::protect(payload, &by_digest, &by_tag, &mut registry_sources);
+    }
     let scopes = Scopes::new(&by_digest, &by_tag, &registry_sources);
     let entries = Entries::new(&scopes);
     let lookup = Lookup::new(&scopes, &entries);
@@ -75,6 +92,7 @@ pub fn merge(inputs: &Inputs<'_>) -> Merged {
     Merged {
         registries: entries.registries,
         search: registry_sources.search.take(),
+        policy: Policy::new(&registry_sources, payload),
         verdicts: notes.verdicts(),
         sources: registry_sources.verdict(),
     }

@@ -11,6 +11,8 @@ mod merged;
 mod notes;
 mod objects;
 mod order;
+mod payload;
+mod policy;
 mod reach;
 mod render;
 mod scope;
@@ -18,8 +20,10 @@ mod scopes;
 mod sources;
 mod verdict;
 
-pub use merged::{Inputs, Merged, merge};
+pub use merged::{Inputs, Merged, merge, merge_protecting};
 pub use objects::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy};
+pub use payload::{Payload, PayloadError};
+pub use policy::{Policy, PolicyError, Requirement};
 pub use verdict::{ObjectName, Outcome, Verdict};
 
 #[cfg(test)]

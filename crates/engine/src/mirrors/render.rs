@@ -1,7 +1,9 @@
 //! The text of the file, as the Go encoder writes the Machine Config Operator's.
 
+use std::path::PathBuf;
+
 use super::scope::wildcard_suffix;
-use crate::registries::{Endpoint, Registry};
+use crate::registries::{ConfError, ConfFile, Endpoint, RegistriesConf, Registry};
 
 /// Renders what was checked before: nothing in it needs to be escaped.
 pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> String {
@@ -29,6 +31,15 @@ pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> Stri
         }
     }
     out
+}
+
+/// The entries as a node reads them from a file at `path`.
+pub(super) fn read_back(
+    registries: &[Registry],
+    search: Option<&[String]>,
+    path: PathBuf,
+) -> Result<RegistriesConf, ConfError> {
+    Ok(RegistriesConf::merge([(path, ConfFile::parse(&render(registries, search))?)]))
 }
 
 fn push_endpoint(out: &mut String, indent: &str, endpoint: &Endpoint) {

@@ -32,7 +32,7 @@ pub(super) fn wildcard_suffix(scope: &str) -> Option<&str> {
 }
 
 /// The host of a scope, without port and path; of `*.example.com` all of it.
-fn host_name(scope: &str) -> &str {
+pub(super) fn host_name(scope: &str) -> &str {
     &scope[..scope.find([':', '/']).unwrap_or(scope.len())]
 }
 

@@ -86,7 +86,7 @@ impl<'a> Scopes<'a> {
         for source in by_tag {
             scopes.at(source.scope).by_tag = Some(source);
         }
-        for text in &sources.blocked {
+        for (_, text) in &sources.blocked {
             scopes.at(text).blocked = true;
         }
         for (_, text) in &sources.insecure {

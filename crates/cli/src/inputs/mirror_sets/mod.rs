@@ -10,7 +10,9 @@ use std::collections::HashMap;
 
 use pullwright_documents::Node;
 use pullwright_engine::finding::{DocPath, Finding, Severity};
-use pullwright_engine::mirrors::{Inputs, Merged, MirrorSet, ObjectName, Outcome, RegistrySources, merge};
+use pullwright_engine::mirrors::{
+    Inputs, Merged, MirrorSet, ObjectName, Outcome, Payload, RegistrySources, merge, merge_protecting,
+};
 
 use super::manifests::{ManifestFile, objects_of};
 use crate::diagnostic::{File, Message, Visibility};
@@ -98,8 +100,8 @@ pub(crate) struct Judgement<'f> {
     pub(crate) messages: Vec<Message>,
 }
 
-/// Merges the objects.
-pub(crate) fn judge(objects: Vec<MirrorObject<'_>>) -> Judged<'_> {
+/// Merges the objects, those of a cluster that is made from `payload` if it is known.
+pub(crate) fn judge<'f>(objects: Vec<MirrorObject<'f>>, payload: Option<&Payload>) -> Judged<'f> {
     let mut sets = Vec::new();
     let mut sources = RegistrySources::default();
     for object in &objects {
@@ -109,7 +111,8 @@ pub(crate) fn judge(objects: Vec<MirrorObject<'_>>) -> Judged<'_> {
             Says::Nothing => {}
         }
     }
-    let merged = merge(&Inputs { sets: &sets, sources: &sources });
+    let inputs = Inputs { sets: &sets, sources: &sources };
+    let merged = payload.map_or_else(|| merge(&inputs), |payload| merge_protecting(&inputs, payload));
     let mut of_sets = merged.verdicts.iter();
     let verdicts = objects.into_iter().map(|object| {
         let verdict = match &object.says {

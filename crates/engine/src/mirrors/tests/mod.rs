@@ -2,6 +2,8 @@
 
 mod findings;
 mod notation;
+mod payload;
+mod policy;
 mod properties;
 mod rendering;
 mod vectors;
