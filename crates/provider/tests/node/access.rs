@@ -58,8 +58,10 @@ pub(crate) fn second_service_account(scenario: &mut Scenario<'_>) -> Outcome {
     let present = Pod { policy: "IfNotPresent", ..first };
     let second = Pod { name: "second", service_account: "second", ..present };
     let third = Pod { name: "third", service_account: "third", ..present };
-    scenario.run_pods(&[second, third])?;
+    scenario.run_pods(&[second])?;
     scenario.wait_ready(&[second], PATIENCE)?;
+    // One after the other: a file is handed to a namespace, and at the same time the third might take the second's.
+    scenario.run_pods(&[third])?;
     scenario.wait_failed_pull("third")?;
     let record = scenario.pull_record("docker.io/library/accounts")?.unwrap_or_default();
     let accounts = record["kubernetesServiceAccounts"].as_array().cloned().unwrap_or_default();
