@@ -5,10 +5,10 @@
 //! of the most specific tag source around it, rewritten for the scope, and whether any scope around it is
 //! insecure or blocked.
 
-use super::scope::{remainder, wildcard_suffix};
+use super::scope::remainder;
 use super::scopes::{Applied, Scopes};
 use super::sources::{Pulls, Source};
-use crate::registries::{Endpoint, Mirror, Registry};
+use crate::registries::{Endpoint, Mirror, Registry, wildcard_suffix};
 
 /// The entries, one for each scope, in the order of the scopes.
 #[derive(Debug)]

@@ -44,7 +44,7 @@ impl Payload {
 
     /// The scopes that keep pulls of it from its own registry.
     pub(super) fn within<'a>(&self, scopes: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-        let mut map = ScopeMap::with_capacity(0);
+        let mut map = ScopeMap::default();
         for scope in scopes {
             map.get_or_insert(scope, scope);
         }

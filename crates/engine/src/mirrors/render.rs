@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::scope::wildcard_suffix;
-use crate::registries::{ConfError, ConfFile, Endpoint, RegistriesConf, Registry};
+use crate::registries::{ConfError, ConfFile, Endpoint, RegistriesConf, Registry, wildcard_suffix};
 
 /// Renders what was checked before: nothing in it needs to be escaped.
 pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> String {

@@ -6,9 +6,8 @@
 //! the scopes below them. And an entry of the file *governs* a name, by the library's own matching, which does
 //! let `quay.io` govern `quay.io:443/a`: by this, a node pulls.
 
-use std::collections::HashMap;
-
 use crate::reference::{Dialect, is_domain, is_path};
+use crate::registries::{Index, wildcard_suffix};
 
 /// Whether `text` can be a source: `*.host`, or what can be a mirror.
 pub(super) fn is_source(text: &str) -> bool {
@@ -26,11 +25,6 @@ pub(super) fn is_mirror(text: &str) -> bool {
     }
 }
 
-/// What follows the `*` of a scope that stands for subdomains.
-pub(super) fn wildcard_suffix(scope: &str) -> Option<&str> {
-    scope.strip_prefix('*')
-}
-
 /// The host of a scope, without port and path; of `*.example.com` all of it.
 pub(super) fn host_name(scope: &str) -> &str {
     &scope[..scope.find([':', '/']).unwrap_or(scope.len())]
@@ -43,59 +37,18 @@ pub(super) fn remainder<'a>(inner: &'a str, outer: &str) -> &'a str {
     inner.get(covered..).unwrap_or_default()
 }
 
-/// Something for each of many scopes.
-#[derive(Debug)]
-pub(super) struct ScopeMap<'a, T> {
-    literals: HashMap<&'a str, T>,
-    /// Keyed by what follows the `*`.
-    wildcards: HashMap<&'a str, T>,
-}
+/// A value for each of many scopes. The entry that governs a name is [`Index::find`].
+pub(super) type ScopeMap<'a, T> = Index<&'a str, T>;
 
-impl<'a, T: Copy> ScopeMap<'a, T> {
-    /// A map with room for so many.
-    pub(super) fn with_capacity(scopes: usize) -> Self {
-        Self { literals: HashMap::with_capacity(scopes), wildcards: HashMap::new() }
-    }
-
-    /// The value of a scope; `new`, from now on, if it has none.
-    pub(super) fn get_or_insert(&mut self, scope: &'a str, new: T) -> T {
-        let (map, key) = match wildcard_suffix(scope) {
-            Some(suffix) => (&mut self.wildcards, suffix),
-            None => (&mut self.literals, scope),
-        };
-        *map.entry(key).or_insert(new)
-    }
-
+impl<T: Copy> ScopeMap<'_, T> {
     /// The values of `scope` and of all scopes that it lies inside, the most specific first.
     pub(super) fn around<'s>(&'s self, scope: &'s str) -> impl Iterator<Item = T> + 's {
         let shorter = scope.rmatch_indices('/').map(|(end, _)| &scope[..end]);
-        let literal = std::iter::once(scope).chain(shorter).filter(|_| !self.literals.is_empty());
-        let host = if self.wildcards.is_empty() { "" } else { host_name(scope) };
+        let literal = std::iter::once(scope).chain(shorter);
+        let host = host_name(scope);
         let suffixes = host.match_indices('.').map(move |(start, _)| &host[start..]);
-        literal
-            .filter_map(|part| self.literals.get(part).copied())
-            .chain(suffixes.filter_map(|suffix| self.wildcards.get(suffix).copied()))
-    }
-
-    /// The value of the scope whose entry a node uses for a name: of those that the library takes to match, the one
-    /// with the longest text, and of two as long the wildcard.
-    pub(super) fn governing(&self, name: &str) -> Option<T> {
-        let shorter = name.rmatch_indices(['/', ':']).map(|(end, _)| &name[..end]);
-        let literal = std::iter::once(name)
-            .chain(shorter)
-            .find_map(|part| Some((part.len(), self.literals.get(part).copied()?)));
-        let host = host_name(name);
-        let wildcard = host.match_indices('.').find_map(|(start, _)| {
-            let suffix = &host[start..];
-            let value = self.wildcards.get(suffix).copied()?;
-            // The library looks at the first occurrence of the suffix only: `a.x.io.x.io` is not under `*.x.io`.
-            (name.find(suffix) == Some(start)).then_some((suffix.len() + 1, value))
-        });
-        match (literal, wildcard) {
-            (Some((literal, value)), Some((wildcard, _))) if literal > wildcard => Some(value),
-            (_, Some((_, value))) | (Some((_, value)), None) => Some(value),
-            (None, None) => None,
-        }
+        let of_literals = literal.filter_map(|part| self.literal(part));
+        of_literals.chain(suffixes.filter_map(|suffix| self.wildcard(suffix)))
     }
 }
 
@@ -104,7 +57,7 @@ mod tests {
     use super::*;
 
     fn is_inside(inner: &str, outer: &str) -> bool {
-        let mut map = ScopeMap::with_capacity(1);
+        let mut map = ScopeMap::default();
         map.get_or_insert(outer, ());
         map.around(inner).next().is_some()
     }
@@ -184,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_most_specific_scope_comes_first() {
-        let mut map = ScopeMap::with_capacity(0);
+        let mut map = ScopeMap::default();
         let scopes =
             ["*.com", "a.example.com/x/y", "*.example.com", "a.example.com", "a.example.com/x", "b.com"];
         for scope in scopes {
@@ -199,7 +152,7 @@ mod tests {
 
     #[test]
     fn an_entry_governs_what_the_library_matches() {
-        let mut map = ScopeMap::with_capacity(0);
+        let mut map = ScopeMap::default();
         for scope in ["quay.io", "*.example.com", "a.example.com", "bb.example.com", "*.x.io"] {
             map.get_or_insert(scope, scope);
         }
@@ -212,7 +165,7 @@ mod tests {
             ("example.com/x", None),
             ("a.x.io.x.io/y", None),
         ] {
-            assert_eq!(map.governing(name), scope, "{name}");
+            assert_eq!(map.find(name), scope, "{name}");
         }
     }
 

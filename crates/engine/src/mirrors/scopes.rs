@@ -78,8 +78,9 @@ impl<'a> Scopes<'a> {
         let mut scopes = Self {
             all: Vec::with_capacity(capacity),
             any_insecure: !sources.insecure.is_empty(),
-            index: ScopeMap::with_capacity(capacity),
+            index: ScopeMap::default(),
         };
+        scopes.index.reserve(capacity);
         for source in by_digest {
             scopes.at(source.scope).by_digest = Some(source);
         }
@@ -117,6 +118,6 @@ impl<'a> Scopes<'a> {
 
     /// Where the scope stands whose entry a node uses for a name.
     pub(super) fn governing(&self, name: &str) -> Option<usize> {
-        self.index.governing(name)
+        self.index.find(name)
     }
 }

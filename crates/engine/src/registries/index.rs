@@ -3,26 +3,36 @@
 //! A name can only be matched by the texts that end where one of its parts ends, so each of those is looked
 //! up in a hash map instead of trying every entry on the name, as the Go library does.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::hash::Hash;
+use std::iter::once;
 
-use super::Registry;
-
-/// Where each prefix stands in the list of entries.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Index {
-    literals: HashMap<Box<str>, usize>,
+/// A value for each of many prefixes, whose texts are kept as `K`.
+#[derive(Debug, Clone)]
+pub(crate) struct Index<K, V> {
+    literals: HashMap<K, V>,
     /// Keyed by what follows the `*` of `*.example.com`.
-    wildcards: HashMap<Box<str>, usize>,
+    wildcards: HashMap<K, V>,
 }
 
-impl Index {
-    /// Makes room for so many more entries.
-    pub(super) fn reserve(&mut self, entries: usize) {
-        self.literals.reserve(entries);
+impl<K, V> Default for Index<K, V> {
+    fn default() -> Self {
+        Self { literals: HashMap::new(), wildcards: HashMap::new() }
+    }
+}
+
+impl<K: Borrow<str> + Eq + Hash, V: Copy> Index<K, V> {
+    /// Makes room for so many more prefixes.
+    pub(crate) fn reserve(&mut self, prefixes: usize) {
+        self.literals.reserve(prefixes);
     }
 
-    /// Where the entry of exactly this prefix is; `new`, from now on, if there is none.
-    pub(super) fn position(&mut self, prefix: &str, new: usize) -> usize {
+    /// The value of exactly this prefix; `new`, from now on, if there is none.
+    pub(crate) fn get_or_insert<'p>(&mut self, prefix: &'p str, new: V) -> V
+    where
+        K: From<&'p str>,
+    {
         let (map, key) = match wildcard_suffix(prefix) {
             Some(suffix) => (&mut self.wildcards, suffix),
             None => (&mut self.literals, prefix),
@@ -30,45 +40,55 @@ impl Index {
         *map.entry(key.into()).or_insert(new)
     }
 
-    /// Where the entry of exactly this prefix is.
-    pub(super) fn of(&self, prefix: &str) -> Option<usize> {
-        match wildcard_suffix(prefix) {
-            Some(suffix) => self.wildcards.get(suffix).copied(),
-            None => self.literals.get(prefix).copied(),
-        }
+    /// The value of exactly this prefix.
+    pub(super) fn of(&self, prefix: &str) -> Option<V> {
+        wildcard_suffix(prefix).map_or_else(|| self.literal(prefix), |suffix| self.wildcard(suffix))
     }
 
-    /// The position of the entry with the longest prefix text that matches `name`.
+    /// The value of exactly this prefix, which is no wildcard.
+    pub(crate) fn literal(&self, prefix: &str) -> Option<V> {
+        self.literals.get(prefix).copied()
+    }
+
+    /// The value of the wildcard whose `*` this follows.
+    pub(crate) fn wildcard(&self, suffix: &str) -> Option<V> {
+        self.wildcards.get(suffix).copied()
+    }
+
+    /// The value of the longest prefix text that matches `name`.
     ///
     /// Of two of the same length the one that sorts first wins: `*.example.com` before `a.example.com`.
-    pub(super) fn find(&self, name: &str, registries: &[Registry]) -> Option<usize> {
-        let rank = |position: &usize| {
-            let prefix = registries[*position].prefix.as_str();
-            (prefix.len(), std::cmp::Reverse(prefix))
+    pub(crate) fn find(&self, name: &str) -> Option<V> {
+        let (literal, wildcard) = (self.longest_literal(name), self.longest_wildcard(name));
+        let (Some((prefix, of_literal)), Some((suffix, of_wildcard))) = (literal, wildcard) else {
+            return literal.or(wildcard).map(|(_, value)| value);
         };
-        self.literal(name).into_iter().chain(self.wildcard(name)).max_by_key(rank)
+        let text = || once(b'*').chain(suffix.bytes());
+        let is_longer = prefix.len() > 1 + suffix.len();
+        let sorts_first = prefix.len() == 1 + suffix.len() && prefix.bytes().lt(text());
+        Some(if is_longer || sorts_first { of_literal } else { of_wildcard })
     }
 
-    fn literal(&self, name: &str) -> Option<usize> {
+    fn longest_literal<'n>(&self, name: &'n str) -> Option<(&'n str, V)> {
         if self.literals.is_empty() {
             return None;
         }
         let shorter = name.rmatch_indices(is_boundary).map(|(end, _)| &name[..end]);
-        std::iter::once(name)
+        once(name)
             .chain(shorter)
             // An empty prefix can be configured and matches nothing.
             .filter(|part| !part.is_empty())
-            .find_map(|part| self.literals.get(part).copied())
+            .find_map(|part| Some((part, self.literal(part)?)))
     }
 
-    fn wildcard(&self, name: &str) -> impl Iterator<Item = usize> {
+    fn longest_wildcard<'n>(&self, name: &'n str) -> Option<(&'n str, V)> {
         let host = if self.wildcards.is_empty() { "" } else { name.split('/').next().unwrap_or_default() };
-        host.match_indices('.').filter_map(move |(start, _)| {
+        host.match_indices('.').find_map(|(start, _)| {
             let end = name[start..].find(is_boundary).map_or(name.len(), |length| start + length);
             let suffix = &name[start..end];
-            let position = self.wildcards.get(suffix).copied()?;
+            let value = self.wildcard(suffix)?;
             // The library looks at the first occurrence of the suffix only: `a.x.io.x.io` is not under `*.x.io`.
-            (name.find(suffix) == Some(start)).then_some(position)
+            (name.find(suffix) == Some(start)).then_some((suffix, value))
         })
     }
 }
@@ -89,7 +109,7 @@ pub(super) fn matched(name: &str, prefix: &str) -> Option<usize> {
 }
 
 /// What follows the `*` of a prefix that stands for subdomains.
-pub(super) fn wildcard_suffix(prefix: &str) -> Option<&str> {
+pub(crate) fn wildcard_suffix(prefix: &str) -> Option<&str> {
     prefix.strip_prefix('*').filter(|suffix| suffix.starts_with('.'))
 }
 

@@ -19,7 +19,7 @@ pub struct RegistriesConf {
     /// For each of `registries`, the file it comes from, as an index into `files`.
     origins: Vec<usize>,
     files: Vec<PathBuf>,
-    index: Index,
+    index: Index<Box<str>, usize>,
     search: Option<(Vec<String>, usize)>,
     credential_helpers: Vec<String>,
     short_name_mode: ShortNameMode,
@@ -88,7 +88,7 @@ impl RegistriesConf {
             index.reserve(file.registries.len());
             registries.reserve(file.registries.len());
             for registry in file.registries {
-                let position = index.position(&registry.prefix, registries.len());
+                let position = index.get_or_insert(&registry.prefix, registries.len());
                 match origins.get_mut(position) {
                     None => {
                         registries.push(registry);
@@ -143,7 +143,7 @@ impl RegistriesConf {
     /// The longest prefix wins; the cost depends on the length of `name`, not on the number of entries.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Registry> {
-        self.index.find(name, &self.registries).map(|index| &self.registries[index])
+        self.index.find(name).map(|index| &self.registries[index])
     }
 
     /// The file that the entry of this prefix comes from.

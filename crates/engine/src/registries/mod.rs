@@ -22,6 +22,7 @@ use serde::Serialize;
 pub use candidates::{Candidate, CandidateError, CandidateReason};
 pub use change::{Change, Changed, Notice};
 pub use file::ConfFile;
+pub(crate) use index::{Index, wildcard_suffix};
 pub use locations::{LoaderEnv, MainFile, SearchPath};
 pub use merge::{Alias, RegistriesConf, ShortNameMode};
 pub use problem::{ConfError, Problem};
