@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
+
 use crate::caller::{PULL, framed};
 use crate::containerd::{Containerd, Reply};
 use crate::running::{Place, auth_file, pull};
@@ -68,6 +70,13 @@ async fn a_caller_that_is_gone_gives_up_all_its_calls() {
     containerd.until_waiting(0).await;
 }
 
+/// A pull for which there is a login for each of two mirrors, so that containerd is called twice.
+fn pull_with_two_logins(place: &Place) -> Bytes {
+    let logins = auth_file(&[("one.example:5000", "a"), ("two.example", "b")]);
+    place.put("team-a", "docker.io/library/nginx", &logins);
+    framed(&pull("nginx:1", "team-a", None))
+}
+
 #[tokio::test]
 async fn each_call_of_a_pull_gets_the_time_that_is_left() {
     let place = Place::new();
@@ -77,12 +86,7 @@ async fn each_call_of_a_pull_gets_the_time_that_is_left() {
         Reply::Error(2, "denied")
     });
     let _running = place.start(&[]).await;
-    place.put(
-        "team-a",
-        "docker.io/library/nginx",
-        &auth_file(&[("one.example:5000", "a"), ("two.example", "b")]),
-    );
-    let message = framed(&pull("nginx:1", "team-a", None));
+    let message = pull_with_two_logins(&place);
     let response = place.caller().await.send(PULL, &[("grpc-timeout", "20S")], message).await.unwrap();
     assert!(response.headers().contains_key("grpc-status"));
     let micros: Vec<u64> = containerd
@@ -110,12 +114,7 @@ async fn a_pull_without_time_left_ends_and_says_what_was_tried() {
         Reply::Error(2, "denied")
     });
     let _running = place.start(&[]).await;
-    place.put(
-        "team-a",
-        "docker.io/library/nginx",
-        &auth_file(&[("one.example:5000", "a"), ("two.example", "b")]),
-    );
-    let message = framed(&pull("nginx:1", "team-a", None));
+    let message = pull_with_two_logins(&place);
     let response = place.caller().await.send(PULL, &[("grpc-timeout", "2S")], message).await.unwrap();
     assert_eq!(response.headers()["grpc-status"], "4");
     let said = response.headers()["grpc-message"].to_str().unwrap();

@@ -47,6 +47,23 @@ fn a_bad_mirror_is_left_out_alone_in_the_operators_words() {
 }
 
 #[test]
+fn a_slash_at_the_end_does_not_unblock_a_registry() {
+    let sources = RegistrySources {
+        blocked: vec!["quay.io/".to_owned()],
+        insecure: vec!["x.io/team//".to_owned()],
+        ..RegistrySources::default()
+    };
+    let result = merged(&[], &sources);
+    let entries: Vec<_> = result
+        .registries
+        .iter()
+        .map(|entry| (entry.prefix.as_str(), entry.blocked, entry.endpoint.insecure))
+        .collect();
+    assert_eq!(entries, [("quay.io", true, false), ("x.io/team", false, true)]);
+    assert_eq!(result.sources.outcome, Outcome::Applied);
+}
+
+#[test]
 fn a_bad_rule_is_rejected_alone_in_the_operators_words() {
     let cases = [
         (rule("", &["m.io"]), "source", "mirrors/invalid-source", r#"invalid format for source """#),
