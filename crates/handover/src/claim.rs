@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::folder::{AuthFolder, FileKind, FolderError, PrivateFolder};
-use crate::in_use;
 use crate::name::AuthFileName;
+use crate::within::Within;
 
 /// The largest auth file that is read: thousands of entries, and no more memory than a node can spare.
 const LARGEST: u64 = 16 << 20;
@@ -71,12 +71,21 @@ impl AuthFolder {
     /// # Errors
     /// A [`ClaimError`] if there is something that cannot be taken.
     pub fn claim(&self, name: &AuthFileName) -> Result<Option<Claim>, ClaimError> {
-        let in_use = in_use::open_or_create(self)?;
-        let plain = name.to_string();
-        let path = self.entries().path_of(&plain);
+        self.claim_from(self.entries(), &name.to_string(), name)
+    }
+
+    /// Takes `file` of `folder`, a file for `name`.
+    pub(crate) fn claim_from(
+        &self,
+        folder: &PrivateFolder,
+        file: &str,
+        name: &AuthFileName,
+    ) -> Result<Option<Claim>, ClaimError> {
+        let in_use = Within::InUse.open_or_create(self)?;
+        let path = folder.path_of(file);
         let failed = |errno: Errno| ClaimError::Take { path: path.clone(), source: errno.into() };
         let claimed = name.claimed().map_err(failed)?;
-        match renameat(self.entries(), &plain, &in_use, &claimed) {
+        match renameat(folder, file, &in_use, &claimed) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(failed(errno)),
@@ -84,8 +93,7 @@ impl AuthFolder {
         if let Some(found) = in_use.stat(&claimed).map_err(failed)?.as_ref().map(FileKind::of)
             && !found.is_file()
         {
-            renameat_with(&in_use, &claimed, self.entries(), &plain, RenameFlags::NOREPLACE)
-                .map_err(failed)?;
+            renameat_with(&in_use, &claimed, folder, file, RenameFlags::NOREPLACE).map_err(failed)?;
             return Err(ClaimError::NotAFile { path, found });
         }
         Ok(Some(Claim { path: in_use.path_of(&claimed), in_use, name: claimed }))

@@ -1,5 +1,7 @@
 //! When files of ours have stood too long.
 
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, SystemTime};
 
 use crate::age::age;
@@ -8,12 +10,17 @@ use crate::name::{self, AuthFileName};
 /// How long files of ours may stand before they are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SweepBounds {
-    /// A file that no runtime has claimed: 5 min.
+    /// A file that no runtime has claimed: 2 s.
     ///
-    /// A runtime takes a wanted file in milliseconds, unless the kubelet pulls one image at a time (its default,
-    /// `serializeImagePulls`): it runs the plugin first and then waits for its turn behind other pulls, for
-    /// minutes. Five of them are also its longest back-off, after which it runs the plugin again in any case.
+    /// While it stands, whoever pulls that image for that namespace gets it, also a Pod that may not read the Secret. A
+    /// runtime takes a wanted file in milliseconds, unless the kubelet pulls one image at a time (its default,
+    /// `serializeImagePulls`): it runs the plugin first and then waits for its turn behind other pulls, for minutes.
     pub unclaimed: Duration,
+    /// A file for a ticket: 5 min.
+    ///
+    /// It is of use to nobody but the pull that has the ticket, so it can wait for a kubelet that pulls one image at a
+    /// time. Five minutes are also its longest back-off, after which it runs the plugin again in any case.
+    pub ticket: Duration,
     /// A file that was being written: 60 s, when the kubelet has killed whoever wrote it. It must be longer than a
     /// put may take, or the sweep removes a file under the plugin that is still waiting to move it.
     pub temporary: Duration,
@@ -27,7 +34,8 @@ pub struct SweepBounds {
 impl Default for SweepBounds {
     fn default() -> Self {
         Self {
-            unclaimed: Duration::from_mins(5),
+            unclaimed: Duration::from_secs(2),
+            ticket: Duration::from_mins(5),
             temporary: Duration::from_mins(1),
             in_use: Duration::from_hours(1),
         }
@@ -38,6 +46,7 @@ impl SweepBounds {
     fn of(self, kind: Kind) -> Duration {
         match kind {
             Kind::Unclaimed => self.unclaimed,
+            Kind::Ticket => self.ticket,
             Kind::Temporary => self.temporary,
             Kind::InUse => self.in_use,
         }
@@ -49,13 +58,15 @@ impl SweepBounds {
 pub enum Kind {
     /// Put, and not yet taken.
     Unclaimed,
+    /// Put for a ticket that has not been shown yet.
+    Ticket,
     /// Being written.
     Temporary,
     /// Taken by a runtime.
     InUse,
 }
 
-/// A file of ours, found in the auth folder or in `in-use/`.
+/// A file of ours, found in the auth folder or in a folder within it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) kind: Kind,
@@ -70,10 +81,37 @@ pub(crate) struct Plan {
     pub(crate) next: Option<Duration>,
 }
 
+/// How many tickets of one namespace may wait: more than a node has Pods. A namespace whose Pods are in back-off gets a new
+/// one for each attempt and must not fill the disk with them.
+const MOST_TICKETS: usize = 512;
+
 pub(crate) fn plan(found: Vec<Found>, bounds: SweepBounds, now: SystemTime) -> Plan {
-    let left = |file: &Found| bounds.of(file.kind).saturating_sub(age(file.since, now));
+    let crowded_out = crowded_out(&found);
+    let left = |file: &Found| match crowded_out.contains(&file.name) {
+        true => Duration::ZERO,
+        false => bounds.of(file.kind).saturating_sub(age(file.since, now)),
+    };
     let (remove, keep): (Vec<_>, Vec<_>) = found.into_iter().partition(|file| left(file).is_zero());
     Plan { next: keep.iter().map(left).min(), remove }
+}
+
+/// The oldest tickets of each namespace that has too many.
+fn crowded_out(found: &[Found]) -> HashSet<String> {
+    let mut tickets: Vec<_> = found.iter().filter(|file| file.kind == Kind::Ticket).collect();
+    if tickets.len() <= MOST_TICKETS {
+        return HashSet::new();
+    }
+    tickets.sort_by_key(|file| Reverse(file.since));
+    let mut newer = HashMap::new();
+    let mut crowded_out = HashSet::new();
+    for file in tickets {
+        let newer = newer.entry(name::namespace_of_ticket(&file.name)).or_insert(0);
+        *newer += 1;
+        if *newer > MOST_TICKETS {
+            crowded_out.insert(file.name.clone());
+        }
+    }
+    crowded_out
 }
 
 /// What a file in the auth folder is, by its name.
@@ -82,6 +120,15 @@ pub(crate) fn of_auth_folder(name: &str) -> Option<Kind> {
         Some(Kind::Temporary)
     } else {
         AuthFileName::parse(name).map(|_| Kind::Unclaimed)
+    }
+}
+
+/// What a file in `tickets/` is, by its name.
+pub(crate) fn of_tickets(name: &str) -> Option<Kind> {
+    if name::is_temporary(name) {
+        Some(Kind::Temporary)
+    } else {
+        name::namespace_of_ticket(name).map(|_| Kind::Ticket)
     }
 }
 
@@ -98,6 +145,7 @@ mod tests {
 
     const BOUNDS: SweepBounds = SweepBounds {
         unclaimed: Duration::from_secs(30),
+        ticket: Duration::from_mins(5),
         temporary: Duration::from_mins(1),
         in_use: Duration::from_hours(1),
     };
@@ -125,6 +173,20 @@ mod tests {
         assert_eq!(removed_at(1060, &files), (names(&["Unclaimed 1000", "Temporary 1000"]), Some(3540)));
         assert_eq!(removed_at(4600, &files).1, None, "nothing is left");
         assert_eq!(removed_at(4600, &files).0.len(), 3);
+    }
+
+    #[test]
+    fn of_too_many_tickets_of_one_namespace_the_oldest_go() {
+        let ticket = |namespace: &str, nth: u64| {
+            let name = format!("{namespace}-{}-{nth:032x}.json", "0".repeat(64));
+            Found { kind: Kind::Ticket, name, since: at(1000) + Duration::from_millis(nth) }
+        };
+        let mut files: Vec<_> = (0..MOST_TICKETS as u64 + 3).map(|nth| ticket("crowd", nth)).collect();
+        files.push(ticket("crowd-of-two", 0));
+        let (removed, _) = removed_at(1001, &files);
+        let oldest: Vec<_> = (0..3).map(|nth| ticket("crowd", nth).name).collect();
+        assert!(removed == oldest, "{} of them", removed.len());
+        assert!(removed_at(1001, &files[3..]).0.is_empty());
     }
 
     #[test]

@@ -49,15 +49,17 @@ mod age;
 mod claim;
 mod due;
 mod folder;
+mod handed;
 mod handover;
-mod in_use;
 mod lock;
 mod name;
 mod put;
 mod sweep;
 mod sweeper;
 mod temporary;
+mod ticket;
 mod watch;
+mod within;
 
 pub use claim::{Claim, ClaimError};
 pub use due::{Kind, SweepBounds};
@@ -66,9 +68,10 @@ pub use handover::{Bounds, Handover};
 pub use lock::LockError;
 pub use name::{AuthFileName, NoImage};
 pub use pullwright_engine::kubelet::Namespace;
-pub use put::{Earlier, Put, PutError};
+pub use put::{Earlier, Put, PutError, Tidying};
 pub use sweep::{Removed, SweepError, Swept};
 pub use sweeper::{SweeperCommand, SweeperError};
+pub use ticket::{PutForTicket, Ticket, TicketError, TicketTaker};
 
 /// Where CRI-O looks for auth files unless its `namespaced_auth_dir` says otherwise.
 pub const DEFAULT_AUTH_FOLDER: &str = "/etc/crio/auth";

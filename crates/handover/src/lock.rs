@@ -17,6 +17,7 @@ use rustix::io::{Errno, retry_on_intr};
 use thiserror::Error;
 
 use crate::folder::{AuthFolder, FolderError, PrivateFolder};
+use crate::handed::Handed;
 use crate::name::AuthFileName;
 
 /// Why a lock was not had.
@@ -69,6 +70,12 @@ pub(crate) struct NameLock<'a> {
     _lock: OwnedFd,
 }
 
+/// Held by the one who takes tickets.
+#[derive(Debug)]
+pub(crate) struct TicketLock {
+    _lock: OwnedFd,
+}
+
 /// Held by the one sweeper.
 #[derive(Debug)]
 pub(crate) struct SweeperLock {
@@ -114,6 +121,30 @@ impl Locks {
     /// only when it is alone.
     pub(crate) fn sweeper_lives(&self) -> Result<bool, LockError> {
         Ok(self.attempt("sweeper", FlockOperation::NonBlockingLockShared)?.is_none())
+    }
+
+    /// Takes the place of who takes tickets. Who merely asks holds the lock shared, for a moment.
+    pub(crate) fn take_tickets(&self) -> Result<TicketLock, LockError> {
+        let (fd, path) = self.open_file("tickets")?;
+        match retry_on_intr(|| flock(&fd, FlockOperation::LockExclusive)) {
+            Ok(()) => Ok(TicketLock { _lock: fd }),
+            Err(errno) => Err(LockError::Lock { path, source: errno.into() }),
+        }
+    }
+
+    /// Whether somebody takes tickets.
+    pub(crate) fn tickets_are_taken(&self) -> Result<bool, LockError> {
+        Ok(self.attempt("tickets", FlockOperation::NonBlockingLockShared)?.is_none())
+    }
+
+    /// The names that a file was put for; none if none ever was.
+    pub(crate) fn handed(&self) -> Result<Option<Handed>, LockError> {
+        Handed::open(&self.folder, &format!("{}-handed-over", self.prefix))
+    }
+
+    /// The same, to add one.
+    pub(crate) fn handed_or_create(&self) -> Result<Handed, LockError> {
+        Handed::open_or_create(&self.folder, &format!("{}-handed-over", self.prefix))
     }
 
     fn file_name(&self, what: &str) -> String {

@@ -10,6 +10,8 @@ use thiserror::Error;
 
 /// Length of a SHA-256 in hexadecimal.
 const SHA256_HEX: usize = 64;
+/// Length of what is shown of a ticket.
+const SHOWN_HEX: usize = 32;
 /// Length of a UUID in its usual form, hyphens included.
 const UUID: usize = 36;
 
@@ -45,6 +47,11 @@ impl AuthFileName {
         is_stem(stem).then(|| Self { stem: stem.to_owned() })
     }
 
+    /// The name in `tickets/` for a ticket of which `shown` is seen.
+    pub(crate) fn for_ticket(&self, shown: &str) -> String {
+        format!("{}-{shown}.json", self.stem)
+    }
+
     /// A name in `in-use/` that no other claim has.
     pub(crate) fn claimed(&self) -> rustix::io::Result<String> {
         Ok(format!("{}-{}.json", self.stem, uuid_v4(random()?)))
@@ -73,6 +80,14 @@ pub(crate) fn is_claimed(file_name: &str) -> bool {
     })
 }
 
+/// The namespace of a file for a ticket, `<namespace>-<sha256>-<shown>.json`; `None` for any other file name.
+pub(crate) fn namespace_of_ticket(file_name: &str) -> Option<&str> {
+    let stem = file_name.strip_suffix(".json")?;
+    let (rest, shown) = stem.split_at_checked(stem.len().checked_sub(SHOWN_HEX)?)?;
+    let stem = rest.strip_suffix('-')?;
+    (is_stem(stem) && shown.bytes().all(is_lower_hex)).then(|| &stem[..stem.len() - SHA256_HEX - 1])
+}
+
 /// A new name for a file that is being written. The Go plugin's temporaries have the same shape, so that
 /// whichever of the two runs on a node sweeps what the other left.
 pub(crate) fn temporary() -> rustix::io::Result<String> {
@@ -97,11 +112,11 @@ fn is_stem(stem: &str) -> bool {
     })
 }
 
-fn is_lower_hex(b: u8) -> bool {
+pub(crate) fn is_lower_hex(b: u8) -> bool {
     b.is_ascii_digit() || (b'a'..=b'f').contains(&b)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");
@@ -109,7 +124,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn random() -> rustix::io::Result<[u8; 16]> {
+pub(crate) fn random() -> rustix::io::Result<[u8; 16]> {
     let mut bytes = [0; 16];
     // Up to 256 bytes come whole or not at all.
     getrandom(&mut bytes, GetRandomFlags::empty())?;

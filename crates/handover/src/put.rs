@@ -4,12 +4,13 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::fs::{RenameFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use thiserror::Error;
 
 use crate::age::{age, standing_since};
-use crate::folder::FileKind;
+use crate::folder::{FileKind, PrivateFolder};
 use crate::handover::Handover;
 use crate::lock::LockError;
 use crate::name::AuthFileName;
@@ -42,6 +43,22 @@ pub enum PutError {
         /// What the system says.
         source: io::Error,
     },
+    /// Nobody can tell what stands where the file belongs.
+    #[error("cannot look at {path:?}: {source}")]
+    Look {
+        /// The auth file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file of an earlier pull, which nobody took, could not be removed.
+    #[error("cannot remove {path:?}, which no pull has taken: {source}")]
+    Clear {
+        /// The auth file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// Something that no plugin writes stands where the file belongs.
     #[error("{path:?} is {found} of uid {owner}, not an auth file of ours: remove it")]
     NotOurs {
@@ -67,21 +84,36 @@ pub enum Earlier {
     None,
     /// It was taken while we waited.
     Taken,
-    /// Nobody came for it in time; ours stands in its place.
+    /// Nobody came for it in time; it is gone, and what was put stands in its place.
     Replaced,
 }
 
-/// A file that has been put, and how the tidying around it went. The tidying is nothing to fail a pull for.
+/// A file that has been put.
 #[derive(Debug)]
 pub struct Put {
     /// Where the file stands until it is claimed.
     pub path: PathBuf,
     /// What happened to the one before it.
     pub earlier: Earlier,
+    /// How the tidying around it went.
+    pub tidying: Tidying,
+}
+
+/// What was done about files that others left. Nothing to fail a pull for.
+#[derive(Debug)]
+pub struct Tidying {
     /// Whether somebody will remove the file if nobody claims it.
     pub sweeper: Result<(), SweeperError>,
     /// What was removed on the way.
     pub swept: Result<Swept, SweepError>,
+}
+
+/// What is to become of the one place for a name.
+enum Slot<'a> {
+    /// This file is to stand there.
+    Fill(Temporary<'a>),
+    /// Nothing is to stand there.
+    Clear,
 }
 
 impl Handover {
@@ -111,53 +143,98 @@ impl Handover {
         // Only now that it is our turn: a queue of fifty must not mean fifty copies of a credential on the disk.
         let temporary = Temporary::write(self.folder.entries(), content)
             .map_err(|source| PutError::Write { folder: self.folder.path().to_owned(), source })?;
-        let earlier = self.move_into_place(temporary, &name.to_string(), deadline)?;
-        Ok(Put { path: self.folder.entries().path_of(&name.to_string()), earlier, sweeper, swept })
+        // Before it stands there: a kill in between must not leave a file that nobody remembers.
+        self.earlier(&name.to_string())?;
+        self.remember_handed_over(name)?;
+        let earlier = self.settle(Slot::Fill(temporary), &name.to_string(), deadline)?;
+        let path = self.folder.entries().path_of(&name.to_string());
+        Ok(Put { path, earlier, tidying: Tidying { sweeper, swept } })
     }
 
-    /// Requires the lock of `name`.
-    fn move_into_place(
-        &self,
-        mut temporary: Temporary<'_>,
-        name: &str,
-        deadline: Instant,
-    ) -> Result<Earlier, PutError> {
+    /// Waits until the file that stands under `name` is taken, and removes it if nobody comes for it in time.
+    ///
+    /// A pull that has no credential of its own begins only after this, so it does not take what was left for another. Who
+    /// puts a file for the name waits meanwhile.
+    ///
+    /// # Errors
+    /// A [`PutError`]; then the file may still stand there.
+    pub fn clear(&self, name: &AuthFileName, deadline: Instant) -> Result<Earlier, PutError> {
+        let present = self.locks.present(deadline)?;
+        let _turn = present.lock(name, deadline)?;
+        self.settle(Slot::Clear, &name.to_string(), deadline)
+    }
+
+    /// Makes of the place for `name` what `slot` says, after the earlier file was taken or stood too long. Requires the lock
+    /// of `name`.
+    fn settle(&self, mut slot: Slot<'_>, name: &str, deadline: Instant) -> Result<Earlier, PutError> {
         let folder = self.folder.entries();
         let path = folder.path_of(name);
-        let failed =
-            |from: PathBuf, errno: Errno| PutError::Move { from, path: path.clone(), source: errno.into() };
         let mut watch = None;
         loop {
-            match temporary.move_without_replacing(name) {
+            match slot.settle_if_free(folder, name) {
                 Ok(()) => {
                     return Ok(if watch.is_some() { Earlier::Taken } else { Earlier::None });
                 }
                 Err(Errno::EXIST) => {}
-                Err(errno) => return Err(failed(temporary.path(), errno)),
+                Err(errno) => return Err(slot.failed(path, errno)),
             }
             let Some(watch) = &watch else {
                 // And try again: it may have been taken just before the watch began.
-                watch = Some(Watch::new(folder));
+                watch = Some(Watch::for_leaving(folder));
                 continue;
             };
-            let stat = match folder.stat(name) {
-                Ok(Some(stat)) => stat,
-                Ok(None) => continue,
-                Err(errno) => return Err(failed(temporary.path(), errno)),
-            };
-            let found = FileKind::of(&stat);
-            if !found.is_file() || stat.st_uid != geteuid().as_raw() {
-                return Err(PutError::NotOurs { path, found, owner: stat.st_uid });
-            }
+            let Some(stat) = self.earlier(name)? else { continue };
             let stood = age(standing_since(&stat), SystemTime::now());
             match next(stood, self.bounds.stood, deadline.saturating_duration_since(Instant::now())) {
                 Next::Replace => {
-                    temporary.move_over(name).map_err(|errno| failed(temporary.path(), errno))?;
+                    slot.settle_over(folder, name).map_err(|errno| slot.failed(path, errno))?;
                     return Ok(Earlier::Replaced);
                 }
                 Next::Wait(time) => watch.wait(time),
                 Next::GiveUp => return Err(PutError::Deadline { path }),
             }
+        }
+    }
+}
+
+impl Handover {
+    /// The file that stands under `name`, which must be one of ours.
+    fn earlier(&self, name: &str) -> Result<Option<Stat>, PutError> {
+        let path = self.folder.entries().path_of(name);
+        match self.folder.entries().stat(name) {
+            Ok(Some(stat)) if FileKind::of(&stat).is_file() && stat.st_uid == geteuid().as_raw() => {
+                Ok(Some(stat))
+            }
+            Ok(Some(stat)) => Err(PutError::NotOurs { path, found: FileKind::of(&stat), owner: stat.st_uid }),
+            Ok(None) => Ok(None),
+            Err(errno) => Err(PutError::Look { path, source: errno.into() }),
+        }
+    }
+}
+
+impl Slot<'_> {
+    /// Settles it unless something stands at `name`; then [`Errno::EXIST`].
+    fn settle_if_free(&mut self, folder: &PrivateFolder, name: &str) -> Result<(), Errno> {
+        match self {
+            Self::Fill(temporary) => temporary.move_to(name, RenameFlags::NOREPLACE),
+            Self::Clear if folder.stat(name)?.is_some() => Err(Errno::EXIST),
+            Self::Clear => Ok(()),
+        }
+    }
+
+    /// Settles it whatever stands at `name`.
+    fn settle_over(&mut self, folder: &PrivateFolder, name: &str) -> Result<(), Errno> {
+        match self {
+            Self::Fill(temporary) => temporary.move_to(name, RenameFlags::empty()),
+            Self::Clear => folder.remove(name),
+        }
+    }
+
+    fn failed(&self, path: PathBuf, errno: Errno) -> PutError {
+        let source = errno.into();
+        match self {
+            Self::Fill(temporary) => PutError::Move { from: temporary.path(), path, source },
+            Self::Clear => PutError::Clear { path, source },
         }
     }
 }

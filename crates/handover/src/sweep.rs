@@ -9,17 +9,22 @@ use rustix::process::geteuid;
 use thiserror::Error;
 
 use crate::age::{age, standing_since};
-use crate::due::{Found, Kind, Plan, of_auth_folder, of_in_use, plan};
+use crate::due::{Found, Kind, Plan, of_auth_folder, of_in_use, of_tickets, plan};
 use crate::folder::{FileKind, FolderError, PrivateFolder};
 use crate::handover::Handover;
-use crate::in_use;
 use crate::lock::{LockError, Present};
 use crate::name::AuthFileName;
+use crate::within::Within;
 
 /// How soon to try again where a plugin is at work.
 const BUSY: Duration = Duration::from_secs(1);
 /// How soon to try again what could not be removed.
 const FAILED: Duration = Duration::from_secs(10);
+
+/// The folders within, and what their files are by name. `in-use/` is the last, for files move from the others to there: none
+/// is overlooked.
+const WITHIN: [(Within, fn(&str) -> Option<Kind>); 2] =
+    [(Within::Tickets, of_tickets), (Within::InUse, of_in_use)];
 
 /// A file that was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +59,7 @@ pub enum SweepError {
         /// What the system says.
         source: io::Error,
     },
-    /// `in-use/` is not a folder of ours.
+    /// `in-use/` or `tickets/` is not a folder of ours.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// A file cannot be removed.
@@ -85,21 +90,26 @@ impl Handover {
         let mut swept = Swept::default();
         let folder = self.folder.entries();
         self.sweep_folder(present, folder, of_auth_folder, now, &mut swept)?;
-        // After the auth folder, for files move from there to here: none is overlooked.
-        match in_use::open(&self.folder) {
-            Ok(None) => {}
-            Ok(Some(in_use)) => self.sweep_folder(present, &in_use, of_in_use, now, &mut swept)?,
-            // What is wrong there is no reason to leave credentials here.
-            Err(error) => swept.failed.push(error.into()),
+        for (within, kind_of) in WITHIN {
+            match within.open(&self.folder) {
+                Ok(None) => {}
+                Ok(Some(folder)) => self.sweep_folder(present, &folder, kind_of, now, &mut swept)?,
+                // What is wrong there is no reason to leave credentials elsewhere.
+                Err(error) => swept.failed.push(error.into()),
+            }
         }
         Ok(swept)
     }
 
     /// Whether nothing of ours is left.
     pub(crate) fn is_clean(&self) -> Result<bool, SweepError> {
-        let in_use = in_use::open(&self.folder)?;
-        Ok(list(self.folder.entries(), of_auth_folder)?.is_empty()
-            && in_use.map_or(Ok(true), |in_use| list(&in_use, of_in_use).map(|found| found.is_empty()))?)
+        let mut clean = list(self.folder.entries(), of_auth_folder)?.is_empty();
+        for (within, kind_of) in WITHIN {
+            if let Some(folder) = within.open(&self.folder)? {
+                clean &= list(&folder, kind_of)?.is_empty();
+            }
+        }
+        Ok(clean)
     }
 
     fn sweep_folder(

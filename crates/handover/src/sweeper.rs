@@ -11,6 +11,7 @@ use thiserror::Error;
 use crate::handover::Handover;
 use crate::lock::{LockError, Present};
 use crate::sweep::{SweepError, Swept};
+use crate::watch::Watch;
 
 /// The running program, also when its file has been replaced meanwhile.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -21,6 +22,9 @@ const SOON: Duration = Duration::from_secs(1);
 /// How soon to look again at most. What is due in an hour may be claimed and gone in a second, and then there
 /// is no reason to stay.
 const AT_MOST: Duration = Duration::from_secs(10);
+
+/// Within which time files count as having come together.
+const TOGETHER: Duration = Duration::from_millis(50);
 
 /// Why there is no sweeper, or why it stopped.
 #[derive(Debug, Error)]
@@ -103,6 +107,8 @@ impl Handover {
         let Some(place) = self.locks.become_sweeper()? else {
             return Ok(());
         };
+        // Before the first look, so that no file comes unseen: it may be due long before the next look would be.
+        let coming = Watch::for_coming(self.folder.entries());
         loop {
             let swept = self.sweep_once(SystemTime::now())?;
             report(&swept);
@@ -118,7 +124,9 @@ impl Handover {
                 drop(alone);
                 return Ok(());
             }
-            std::thread::sleep(pause(swept.next));
+            coming.wait(pause(swept.next));
+            // Of many files that come together one look is enough.
+            std::thread::sleep(TOGETHER);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use rustix::fs::{Mode, OFlags, RenameFlags, openat, renameat, renameat_with};
+use rustix::fs::{Mode, OFlags, RenameFlags, openat, renameat_with};
 use rustix::io::Errno;
 
 use crate::folder::PrivateFolder;
@@ -32,16 +32,9 @@ impl<'a> Temporary<'a> {
         Ok(temporary)
     }
 
-    /// Moves it to `name` unless something stands there; then [`Errno::EXIST`].
-    pub(crate) fn move_without_replacing(&mut self, name: &str) -> Result<(), Errno> {
-        renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::NOREPLACE)?;
-        self.moved = true;
-        Ok(())
-    }
-
-    /// Moves it to `name` over what stands there.
-    pub(crate) fn move_over(&mut self, name: &str) -> Result<(), Errno> {
-        renameat(self.folder, &self.name, self.folder, name)?;
+    /// Moves it to `name`: over what stands there, or with `NOREPLACE` unless something does; then [`Errno::EXIST`].
+    pub(crate) fn move_to(&mut self, name: &str, flags: RenameFlags) -> Result<(), Errno> {
+        renameat_with(self.folder, &self.name, self.folder, name, flags)?;
         self.moved = true;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Sleeping until something leaves a folder, or time is up.
+//! Sleeping until something leaves a folder or comes into it, or time is up.
 
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::folder::PrivateFolder;
 /// How often to look where the kernel has no watch for us.
 const WITHOUT_WATCH: Duration = Duration::from_millis(10);
 
-/// A watch on a folder for files that are moved out of it or removed.
+/// A watch on a folder for files that leave it, or for those that come.
 ///
 /// The kernel gives a user few of these (128 by default, shared by all of root's programs): when none is left, we
 /// look again every few milliseconds instead, for a pull must not fail for want of one.
@@ -19,18 +19,27 @@ pub(crate) struct Watch(Option<OwnedFd>);
 
 impl Watch {
     /// Begins to watch. Events from now on end a [`Watch::wait`], so look at the folder again before waiting.
-    pub(crate) fn new(folder: &PrivateFolder) -> Self {
+    pub(crate) fn for_leaving(folder: &PrivateFolder) -> Self {
+        Self::new(folder, WatchFlags::MOVED_FROM | WatchFlags::DELETE)
+    }
+
+    /// The same for files that are moved in.
+    pub(crate) fn for_coming(folder: &PrivateFolder) -> Self {
+        Self::new(folder, WatchFlags::MOVED_TO)
+    }
+
+    fn new(folder: &PrivateFolder, what: WatchFlags) -> Self {
         let watch = || {
             let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
             // Through the descriptor, not the path: it is the folder that was checked.
             let folder = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
-            inotify::add_watch(&fd, folder, WatchFlags::MOVED_FROM | WatchFlags::DELETE)?;
+            inotify::add_watch(&fd, folder, what)?;
             rustix::io::Result::Ok(fd)
         };
         Self(watch().ok())
     }
 
-    /// Sleeps until something has left the folder, at most for `time`. May return early.
+    /// Sleeps until it has happened, at most for `time`. May return early.
     pub(crate) fn wait(&self, time: Duration) {
         let Some(fd) = &self.0 else {
             std::thread::sleep(time.min(WITHOUT_WATCH));

@@ -24,16 +24,17 @@ impl Scene {
     }
 
     pub(crate) fn args(&self, role: &str) -> Vec<String> {
-        let SweepBounds { unclaimed, temporary, in_use } = self.bounds.sweep;
-        let millis = [self.bounds.stood, unclaimed, temporary, in_use].map(|d| d.as_millis().to_string());
+        let SweepBounds { unclaimed, ticket, temporary, in_use } = self.bounds.sweep;
+        let millis =
+            [self.bounds.stood, unclaimed, ticket, temporary, in_use].map(|d| d.as_millis().to_string());
         [&["actor".into(), role.into(), self.auth.clone(), self.locks.clone()], &millis[..]].concat()
     }
 
     fn parse(args: &[String]) -> (Self, &[String]) {
         let (folders, rest) = args.split_at(2);
-        let (times, rest) = rest.split_at(4);
+        let (times, rest) = rest.split_at(5);
         let time = |at: usize| Duration::from_millis(times[at].parse().expect("milliseconds"));
-        let sweep = SweepBounds { unclaimed: time(1), temporary: time(2), in_use: time(3) };
+        let sweep = SweepBounds { unclaimed: time(1), ticket: time(2), temporary: time(3), in_use: time(4) };
         let bounds = Bounds { stood: time(0), sweep };
         (Self { auth: folders[0].clone(), locks: folders[1].clone(), bounds }, rest)
     }
@@ -69,7 +70,7 @@ pub(crate) fn play(args: &[String]) -> ExitCode {
     let deadline = Instant::now() + Duration::from_mins(2);
     match handover.put(&name, &content(id), deadline, &scene.sweeper()) {
         Ok(put) => {
-            put.sweeper.expect("a sweeper");
+            put.tidying.sweeper.expect("a sweeper");
             println!("{}", said(put.earlier));
             ExitCode::SUCCESS
         }

@@ -7,12 +7,14 @@
 
 mod actor;
 mod claiming;
+mod clearing;
 mod folders;
 mod killed;
 mod parallel;
 mod putting;
 mod stage;
 mod sweeping;
+mod tickets;
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;
@@ -54,6 +56,19 @@ const TESTS: &[Test] = tests! {
         one_file_is_claimed_once,
         what_is_not_a_file_is_left_as_it_is,
         an_in_use_that_leads_elsewhere_is_refused;
+    clearing:
+        a_name_is_remembered_once_a_file_was_put,
+        what_nobody_takes_is_removed,
+        what_is_taken_in_time_is_left_to_its_pull,
+        who_puts_waits_for_who_clears,
+        a_sleeping_sweeper_sees_what_comes;
+    tickets:
+        each_ticket_is_worth_its_own_file_once,
+        a_ticket_is_for_one_namespace_and_one_repository,
+        without_a_taker_there_is_no_ticket,
+        a_taker_that_restarts_is_waited_for,
+        there_is_one_taker,
+        a_ticket_that_nobody_shows_goes;
     sweeping:
         what_is_not_ours_stays,
         a_plugin_at_work_is_not_swept_from_under,

@@ -19,12 +19,15 @@ pub(crate) const NEVER: Duration = Duration::from_hours(1);
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Nothing is replaced and nothing is swept.
-pub(crate) const PATIENT: Bounds =
-    Bounds { stood: NEVER, sweep: SweepBounds { unclaimed: NEVER, temporary: NEVER, in_use: NEVER } };
+pub(crate) const PATIENT: Bounds = Bounds {
+    stood: NEVER,
+    sweep: SweepBounds { unclaimed: NEVER, ticket: NEVER, temporary: NEVER, in_use: NEVER },
+};
 
 /// [`PATIENT`], but for one bound on all that is swept.
 pub(crate) fn swept_after(bound: Duration) -> Bounds {
-    Bounds { sweep: SweepBounds { unclaimed: bound, temporary: bound, in_use: bound }, ..PATIENT }
+    let sweep = SweepBounds { unclaimed: bound, ticket: bound, temporary: bound, in_use: bound };
+    Bounds { sweep, ..PATIENT }
 }
 
 /// A folder that is removed at the end, and the sweepers in it are ended.
@@ -73,7 +76,7 @@ impl Stage {
         command
     }
 
-    /// The names in the auth folder, and with `in-use/` before them those in there.
+    /// The names in the auth folder, and with `in-use/` or `tickets/` before them those in there.
     pub(crate) fn names(&self) -> Vec<String> {
         let list = |folder: PathBuf, prefix: &str| {
             fs::read_dir(folder)
@@ -83,17 +86,21 @@ impl Stage {
                 .collect::<Vec<_>>()
         };
         let mut names = list(self.auth().to_owned(), "");
-        names.retain(|name| name != "in-use");
-        names.extend(list(self.auth().join("in-use"), "in-use/"));
+        for within in ["in-use", "tickets"] {
+            names.retain(|name| name != within);
+            names.extend(list(self.auth().join(within), &format!("{within}/")));
+        }
         names.sort();
         names
     }
 
     /// Whether nothing stands in the auth folder itself.
     pub(crate) fn auth_is_empty(&self) -> bool {
-        fs::read_dir(self.auth())
-            .expect("the auth folder")
-            .all(|entry| entry.expect("an entry").file_name() == "in-use")
+        fs::read_dir(self.auth()).expect("the auth folder").all(|entry| {
+            ["in-use", "tickets"]
+                .iter()
+                .any(|within| entry.as_ref().expect("an entry").file_name() == *within)
+        })
     }
 
     /// The file of a lock, as a plugin of another make would find it that follows the contract.

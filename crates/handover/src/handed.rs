@@ -1,0 +1,91 @@
+//! Which names a file was ever put for since the node started.
+//!
+//! CRI-O takes the file of a name for whoever pulls next. Once there has been one, a pull of that name may have used it
+//! although its own plugin run had none, so the kubelet must never record that pull as one without credentials.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+use sha2::{Digest as _, Sha256};
+
+use crate::folder::PrivateFolder;
+use crate::handover::Handover;
+use crate::lock::LockError;
+use crate::name::AuthFileName;
+
+/// How many names are told apart: one byte each, in a file with holes, so that a tenant who pulls ever new repositories
+/// costs the node four megabytes and no more. Two names that share a byte are both taken for handed over, which costs the
+/// second a question to its registry.
+const SLOTS: u64 = 1 << 22;
+
+/// The table, in the lock folder: a reboot empties it, as it empties the kubelet's reason to ask.
+pub(crate) struct Handed {
+    file: OwnedFd,
+    path: PathBuf,
+}
+
+impl Handed {
+    /// Opens it, making it if it is missing.
+    pub(crate) fn open_or_create(folder: &PrivateFolder, file_name: &str) -> Result<Self, LockError> {
+        Self::open_with(folder, file_name, OFlags::CREATE).map_err(|(path, errno)| failed(&path, errno))
+    }
+
+    /// Opens it if it is there.
+    pub(crate) fn open(folder: &PrivateFolder, file_name: &str) -> Result<Option<Self>, LockError> {
+        match Self::open_with(folder, file_name, OFlags::empty()) {
+            Ok(table) => Ok(Some(table)),
+            Err((_, Errno::NOENT)) => Ok(None),
+            Err((path, errno)) => Err(failed(&path, errno)),
+        }
+    }
+
+    fn open_with(folder: &PrivateFolder, name: &str, flags: OFlags) -> Result<Self, (PathBuf, Errno)> {
+        let path = folder.path_of(name);
+        let flags = flags | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
+        match openat(folder, name, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(Self { file, path }),
+            Err(errno) => Err((path, errno)),
+        }
+    }
+
+    /// One byte is written whole or not at all, so nobody needs a lock for it.
+    fn add(&self, name: &AuthFileName) -> Result<(), LockError> {
+        match retry_on_intr(|| pwrite(&self.file, &[1], slot(name))) {
+            Ok(1) => Ok(()),
+            Ok(_) => Err(failed(&self.path, Errno::NOSPC)),
+            Err(errno) => Err(failed(&self.path, errno)),
+        }
+    }
+
+    fn has(&self, name: &AuthFileName) -> Result<bool, LockError> {
+        let mut byte = [0];
+        // Past the end of the file there is nothing.
+        let read = retry_on_intr(|| pread(&self.file, &mut byte, slot(name)));
+        read.map(|_| byte != [0]).map_err(|errno| failed(&self.path, errno))
+    }
+}
+
+fn failed(path: &Path, errno: Errno) -> LockError {
+    LockError::Lock { path: path.to_owned(), source: errno.into() }
+}
+
+impl Handover {
+    /// Whether a file was put for `name` since the node started.
+    ///
+    /// # Errors
+    /// A [`LockError`] if nobody can tell.
+    pub fn was_handed_over(&self, name: &AuthFileName) -> Result<bool, LockError> {
+        self.locks.handed()?.map_or(Ok(false), |table| table.has(name))
+    }
+
+    pub(crate) fn remember_handed_over(&self, name: &AuthFileName) -> Result<(), LockError> {
+        self.locks.handed_or_create()?.add(name)
+    }
+}
+
+fn slot(name: &AuthFileName) -> u64 {
+    let digest: [u8; 32] = Sha256::digest(name.to_string()).into();
+    digest[..8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte)) % SLOTS
+}
