@@ -12,7 +12,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     let tier = if arguments.contains(&"crio") { Tier::Crio } else { Tier::Node };
     let programs = programs::ensure(tier).map_err(|missing| format!("cannot run a node here: {missing}"))?;
     if arguments.contains(&WITH_IMAGES) {
-        build_image_service()?;
+        build_node_programs()?;
     }
     let mut command =
         cargo(&["run", "--quiet", "--package", "pullwright-testkit", "--bin", "pullwright-node", "--"]);
@@ -42,7 +42,7 @@ fn with_images(arguments: &[&str]) -> Result<Command, Outcome> {
     let programs =
         programs::ensure(Tier::Node).map_err(|missing| Outcome::NotRun { why: missing.to_string() })?;
     let tests = arguments.split(|argument| *argument == "--").next().unwrap_or_default();
-    build_image_service()
+    build_node_programs()
         .and_then(|()| succeed(&mut cargo(&[&["test", "--no-run"], tests].concat())))
         .map_err(|why| Outcome::Failed { why })?;
     let mut command = cargo(&[&["test"], arguments].concat());
@@ -50,9 +50,9 @@ fn with_images(arguments: &[&str]) -> Result<Command, Outcome> {
     Ok(command)
 }
 
-/// Cargo builds a package's programs for its own tests only. The node finds it beside the test's.
-fn build_image_service() -> Result<(), String> {
-    succeed(&mut cargo(&["build", "--package", "pullwright-images"]))
+/// Cargo builds a package's programs for its own tests only. The node finds them beside the test's.
+fn build_node_programs() -> Result<(), String> {
+    succeed(&mut cargo(&["build", "--package", "pullwright-images", "--package", "pullwright-provider"]))
 }
 
 /// The testkit's name for containerd behind our image service.

@@ -79,6 +79,8 @@ impl Stage {
         ] {
             arguments.extend([option.into(), path.into()]);
         }
+        // Whoever plays the runtime here may be slower than one.
+        arguments.extend(["--remove-unclaimed-after".into(), "60".into()]);
         arguments
     }
 

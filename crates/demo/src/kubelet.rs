@@ -31,6 +31,8 @@ pub(crate) fn ask(plugin: &Path, scene: &Scene, namespace: &str) -> Result<Said>
         .arg(scene.api_server.url())
         .arg("--certificate-authority")
         .arg(&scene.authority)
+        // On a busy machine this demo may be slower than a runtime.
+        .args(["--remove-unclaimed-after", "60"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -6,12 +6,22 @@
 use std::fmt;
 
 use pullwright_engine::credentials::Credential;
-use pullwright_engine::protobuf::{Fields, append, last};
+use pullwright_engine::protobuf::{Fields, append, last, text};
+use pullwright_handover::Ticket;
 
 const USERNAME: u32 = 1;
 const PASSWORD: u32 = 2;
 const SERVER_ADDRESS: u32 = 4;
 const IDENTITY_TOKEN: u32 = 5;
+
+/// The user name of tickets, and a password that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the user name {:?} is for tickets of crio-credential-provider, and the password with it is not one: if it stands in a \
+     Secret, give the login another name",
+    Ticket::USERNAME
+)]
+pub(crate) struct NotATicket;
 
 /// The message, ready to be sent.
 #[derive(Clone, PartialEq, Eq)]
@@ -48,6 +58,15 @@ impl AuthConfig {
             append(&mut message, SERVER_ADDRESS, address.as_bytes());
         }
         Some(Self(message))
+    }
+
+    /// The ticket that the plugin answered, if the kubelet sent one.
+    pub(crate) fn ticket(auth: &[u8]) -> Option<Result<Ticket, NotATicket>> {
+        if last(auth, USERNAME.into()) != Ok(Ticket::USERNAME.as_bytes()) {
+            return None;
+        }
+        let password = last(auth, PASSWORD.into()).and_then(text);
+        Some(password.ok().and_then(Ticket::parse).ok_or(NotATicket))
     }
 
     /// Whether there is anything to show in what the kubelet sent.

@@ -20,8 +20,6 @@ pub(crate) struct Inputs<'a> {
     pub(crate) endpoints: &'a [Endpoint],
     /// The credentials.
     pub(crate) file: &'a AuthFile,
-    /// What the kubelet sent as `auth`, if anything.
-    pub(crate) kubelet: Option<&'a [u8]>,
 }
 
 /// The calls, in order, and what there is no call for.
@@ -79,7 +77,7 @@ pub(crate) enum Why {
     Blocked(String),
 }
 
-/// Decides the calls.
+/// Decides the calls with the credentials of a file.
 pub(crate) fn decide(inputs: &Inputs<'_>) -> Calls {
     let mut decided = Calls::default();
     for source in inputs.registries.all_sources(inputs.reference) {
@@ -99,7 +97,6 @@ pub(crate) fn decide(inputs: &Inputs<'_>) -> Calls {
     }
     // A host that containerd does not ask cannot be what makes the pull work, if its files are those that we read.
     decided.calls.sort_by_key(|call| matches!(call.whose, Whose::Source { asked: false, .. }));
-    decided.calls.extend(kubelets(inputs));
     decided
 }
 
@@ -111,25 +108,26 @@ fn call(inputs: &Inputs<'_>, source: &Reference) -> Result<Call, Why> {
         Lookup::Helper { name } => return Err(Why::Helper(name.to_owned())),
         Lookup::Failed(error) => return Err(Why::Broken(error.to_string())),
     };
-    let endpoint = endpoint_of(inputs, source.domain());
+    let endpoint = endpoint_of(inputs.reference, inputs.endpoints, source.domain());
     let address = endpoint.map_or_else(|| format!("https://{}", source.domain()), Endpoint::server_address);
     let auth = AuthConfig::bound(&credential, &address).ok_or(Why::NoUser)?;
     let (repository, host) = (source.name().to_owned(), source.domain().to_owned());
     Ok(Call { whose: Whose::Source { repository, host, asked: endpoint.is_some() }, auth })
 }
 
-/// What the kubelet sent was chosen by the image's own name: it is for that registry, not for its mirrors.
-fn kubelets(inputs: &Inputs<'_>) -> Option<Call> {
-    let own = endpoint_of(inputs, inputs.reference.domain()).map(Endpoint::server_address);
-    let auth = AuthConfig::of_kubelet(inputs.kubelet?, own.as_deref())?;
-    Some(Call { whose: Whose::Kubelet, auth })
+/// The call with what the kubelet sent. It was chosen by the image's own name: it is for that registry, not for its mirrors.
+pub(crate) fn with_kubelets(reference: &Reference, endpoints: &[Endpoint], auth: &[u8]) -> Calls {
+    let own = endpoint_of(reference, endpoints, reference.domain()).map(Endpoint::server_address);
+    let auth = AuthConfig::of_kubelet(auth, own.as_deref());
+    let calls = auth.into_iter().map(|auth| Call { whose: Whose::Kubelet, auth }).collect();
+    Calls { calls, passed_over: Vec::new() }
 }
 
 /// Under which name containerd contacts `host` for this image.
-fn endpoint_of<'a>(inputs: &Inputs<'a>, host: &str) -> Option<&'a Endpoint> {
-    let named = inputs.endpoints.iter().find(|endpoint| is_host(endpoint, host));
-    let own = || inputs.endpoints.iter().find(|endpoint| endpoint.role == Role::Server);
-    named.or_else(|| if host == inputs.reference.domain() { own() } else { None })
+fn endpoint_of<'a>(reference: &Reference, endpoints: &'a [Endpoint], host: &str) -> Option<&'a Endpoint> {
+    let named = endpoints.iter().find(|endpoint| is_host(endpoint, host));
+    let own = || endpoints.iter().find(|endpoint| endpoint.role == Role::Server);
+    named.or_else(|| if host == reference.domain() { own() } else { None })
 }
 
 /// Whether an endpoint is the host of an image name, which may be written without the port of its scheme.

@@ -30,6 +30,7 @@ mod request;
 mod serve;
 mod service;
 mod sweep;
+mod tickets;
 mod upstream;
 mod usage;
 
@@ -37,6 +38,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::process::DumpableBehavior;
 use tokio::signal::unix::{SignalKind, signal};
@@ -96,7 +98,7 @@ fn run(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Result<(), E
         .enable_all()
         // For the files of pulls, each read in well under a millisecond; a thousand pulls at once need no thousand threads.
         .max_blocking_threads(4)
-        .thread_keep_alive(std::time::Duration::from_secs(1))
+        .thread_keep_alive(Duration::from_secs(1))
         .build()
         .map_err(Error::Start)?;
     let ended = runtime.block_on(start(options, var));
@@ -119,6 +121,8 @@ async fn start(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Resu
     let upstream = Upstream::new(options.containerd.clone(), metrics.clone());
     let node = Node::new(options.clone(), var, metrics.clone());
     let service = Arc::new(Service::new(upstream, node, metrics.clone()));
+    // Only now that somebody listens: from here on plugins hand out tickets.
+    tickets::announce(&options);
     tokio::spawn(sweep::run(options.clone(), metrics));
     if let Some(every) = notify.watchdog {
         tokio::spawn(alive(notify.clone(), every));
@@ -143,7 +147,7 @@ async fn start(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Resu
 }
 
 /// Tells systemd that calls are being served: this runs on the thread that serves them.
-async fn alive(notify: Arc<Notify>, every: std::time::Duration) {
+async fn alive(notify: Arc<Notify>, every: Duration) {
     let mut tick = tokio::time::interval(every);
     loop {
         tick.tick().await;

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use pullwright_engine::containerd::{CertsD, DEFAULT_FOLDER, Endpoint, folder_name};
 use pullwright_engine::credentials::{AuthFile, DocumentError};
 use pullwright_engine::kubelet::Namespace;
+use pullwright_engine::plan::any_pull;
 use pullwright_engine::reference::{Dialect, Reference};
 use pullwright_engine::registries::{LoaderEnv, RegistriesConf};
-use pullwright_handover::{AuthFileName, AuthFolder, ClaimError};
+use pullwright_handover::{AuthFileName, AuthFolder, ClaimError, FolderError, Ticket};
 use pullwright_nodefiles::{LoadError, NodeRoot};
 
-use crate::auth_config::AuthConfig;
-use crate::decide::{Calls, Inputs, PassedOver, decide};
+use crate::auth_config::{AuthConfig, NotATicket};
+use crate::decide::{Calls, Inputs, PassedOver, decide, with_kubelets};
 use crate::metrics::{Claimed, Metrics};
 use crate::options::Options;
 use crate::report::{Level, report};
@@ -25,6 +26,8 @@ use crate::request::PullRequest;
 pub(crate) enum Prepared {
     /// Nothing of ours.
     PassThrough,
+    /// Nothing to show: what the kubelet sent was a ticket, and its file has nothing for this pull.
+    WithoutAuth,
     /// These calls.
     Calls(Calls),
 }
@@ -35,9 +38,28 @@ pub(crate) enum Refused {
     /// There is a file and it cannot be taken.
     #[error(transparent)]
     Claim(#[from] ClaimError),
+    /// There is a ticket and no folder with its file.
+    #[error(transparent)]
+    Folder(FolderError),
     /// The file is no auth file; CRI-O refuses too.
     #[error("the auth file of namespace {namespace} for {repository} cannot be used: {source}")]
     File { namespace: String, repository: String, source: DocumentError },
+    /// Its file is no longer there.
+    #[error(
+        "the credentials for this pull are gone: the file for {repository} in namespace {namespace} was used by this ticket \
+         before, or waited too long for the pull to begin (--remove-tickets-after of crio-credential-provider); the kubelet \
+         will ask for new ones"
+    )]
+    TicketGone { namespace: String, repository: String },
+    /// Something else than a ticket.
+    #[error(transparent)]
+    NotATicket(#[from] NotATicket),
+    /// The plugin works as for CRI-O.
+    #[error(
+        "crio-credential-provider wrote an auth file for {repository} in namespace {namespace} without a ticket, so nobody \
+         knows which Pod it is for: add --deliver ticket to its args in the kubelet's credential provider configuration"
+    )]
+    FileWithoutTicket { namespace: String, repository: String },
     /// The node's `registries.conf` is broken; CRI-O refuses too.
     #[error(transparent)]
     Registries(#[from] LoadError),
@@ -64,75 +86,116 @@ impl Node {
     /// Takes the auth file of the pull, and decides.
     ///
     /// # Errors
-    /// If there is a file and it is of no use.
+    /// If there is a file and it is of no use, or a ticket and no file.
     pub(crate) fn prepare(&self, request: &PullRequest) -> Result<Prepared, Refused> {
+        let auth = request.auth();
+        let ticket = auth.as_deref().and_then(AuthConfig::ticket).transpose()?;
         // What is not a reference, containerd refuses in its own words.
         let Ok(reference) = Reference::parse(Dialect::Kubelet, &request.image) else {
-            return Ok(Prepared::PassThrough);
+            return Ok(if ticket.is_some() { Prepared::WithoutAuth } else { Prepared::PassThrough });
         };
-        let kubelet = request.auth();
-        let credentials = match self.claim(request, &reference)? {
-            Some(file) => Some((file, self.registries()?)),
-            // The Pod's own `imagePullSecrets` come before the node's, as with CRI-O.
-            None if kubelet.as_deref().is_some_and(AuthConfig::shows) => None,
-            None => self.nodes_own(),
-        };
-        let Some((file, registries)) = credentials else { return Ok(Prepared::PassThrough) };
+        let file = self.claim(request, &reference, ticket.as_ref())?;
         let endpoints = endpoints(&self.options.certs_d, reference.domain());
-        let calls = decide(&Inputs {
-            reference: &reference.or_latest(),
-            registries: &registries,
-            endpoints: &endpoints,
-            file: &file,
-            kubelet: kubelet.as_deref(),
-        });
+        // A ticket has done its duty: it is for us, and no registry ever sees it.
+        let kubelet = auth.as_deref().filter(|auth| ticket.is_none() && AuthConfig::shows(auth));
+        let pulled = reference.clone().or_latest();
+        let of_file = |(file, registries): (AuthFile, RegistriesConf)| {
+            let (registries, file) = (&registries, &file);
+            decide(&Inputs { reference: &pulled, registries, endpoints: &endpoints, file })
+        };
+        let calls = match (file, kubelet) {
+            (Some(file), _) => of_file((file, self.registries()?)),
+            // The Pod's own `imagePullSecrets` come before the node's, as with CRI-O.
+            (None, Some(auth)) if self.has_mirrors(request, &reference) => {
+                with_kubelets(&reference, &endpoints, auth)
+            }
+            (None, Some(_)) => return Ok(Prepared::PassThrough),
+            (None, None) => self.nodes_own().map(of_file).unwrap_or_default(),
+        };
         if calls.calls.is_empty() {
             for PassedOver { repository, why } in &calls.passed_over {
                 report(Level::Warning, format_args!("{request}: none of ours for {repository:?}: {why}"));
             }
-            return Ok(Prepared::PassThrough);
+            return Ok(if ticket.is_some() { Prepared::WithoutAuth } else { Prepared::PassThrough });
         }
         Ok(Prepared::Calls(calls))
     }
 
-    /// The auth file of the Pod's namespace for this repository. It is read and removed at once: while the pull runs the
-    /// credential is in memory only, so there is no way out of the pull on which it stays.
-    fn claim(&self, request: &PullRequest, reference: &Reference) -> Result<Option<AuthFile>, Refused> {
-        let Ok(namespace) = request.namespace.parse::<Namespace>() else {
-            return Ok(None);
-        };
-        let Ok(name) = AuthFileName::new(&namespace, reference.name()) else {
-            return Ok(None);
-        };
-        let folder = match AuthFolder::open(&self.options.auth_dir) {
-            Ok(folder) => folder,
+    /// Whether the image may be pulled from elsewhere than its name says, where nobody is to be shown what is for that place.
+    fn has_mirrors(&self, request: &PullRequest, reference: &Reference) -> bool {
+        match self.registries() {
+            Ok(registries) => any_pull(&registries, reference).elsewhere,
             Err(error) => {
-                // Images that need no credential must still be pulled, as with CRI-O.
-                report(Level::Error, format_args!("pulling without auth files: {error}"));
-                self.metrics.claimed(Claimed::Failed);
-                return Ok(None);
+                report(Level::Error, format_args!("{request}: passed on as it is: {error}"));
+                false
             }
+        }
+    }
+
+    /// Takes the auth file of a pull that will not begin, so that it does not stay.
+    pub(crate) fn discard(&self, request: &PullRequest) {
+        let ticket = request.auth().as_deref().and_then(AuthConfig::ticket);
+        let reference = Reference::parse(Dialect::Kubelet, &request.image);
+        if let (Some(Ok(ticket)), Ok(reference)) = (ticket, reference)
+            && let Err(error) = self.claim(request, &reference, Some(&ticket))
+        {
+            report(Level::Warning, format_args!("{request}: not begun: {error}"));
+        }
+    }
+
+    /// The auth file of the ticket, for the Pod's namespace and this repository. It is read and removed at once: while the
+    /// pull runs the credential is in memory only, so there is no way out of the pull on which it stays.
+    ///
+    /// A pull without a ticket gets none. That there is a file for it all the same means that the plugin works as for
+    /// CRI-O; to go on in silence would leave people with a registry's "unauthorized".
+    fn claim(
+        &self,
+        request: &PullRequest,
+        reference: &Reference,
+        ticket: Option<&Ticket>,
+    ) -> Result<Option<AuthFile>, Refused> {
+        let (namespace, repository) = (request.namespace.clone(), reference.name().to_owned());
+        let name = namespace.parse::<Namespace>().ok();
+        let name = name.and_then(|namespace| AuthFileName::new(&namespace, &repository).ok());
+        let taken = match name {
+            None => Ok(None),
+            Some(name) => self.take(&name, ticket),
         };
-        let text = folder.claim(&name).and_then(|claim| {
-            let Some(claim) = claim else { return Ok(None) };
-            let text = claim.read();
-            claim.release()?;
-            text.map(Some)
-        });
-        let file = match text {
-            Ok(None) => {
+        let file = match (taken, ticket) {
+            (Ok(None), None) => {
                 self.metrics.claimed(Claimed::Absent);
                 return Ok(None);
             }
-            Ok(Some(text)) => AuthFile::parse(&text).map_err(|source| Refused::File {
-                namespace: namespace.to_string(),
-                repository: reference.name().to_owned(),
-                source,
-            }),
-            Err(error) => Err(error.into()),
+            (Ok(None), Some(_)) => Err(Refused::TicketGone { namespace, repository }),
+            (Ok(Some(_)), None) => Err(Refused::FileWithoutTicket { namespace, repository }),
+            (Ok(Some(text)), Some(_)) => {
+                AuthFile::parse(&text).map_err(|source| Refused::File { namespace, repository, source })
+            }
+            (Err(refused), _) => Err(refused),
         };
         self.metrics.claimed(if file.is_ok() { Claimed::Taken } else { Claimed::Failed });
         file.map(Some)
+    }
+
+    /// Takes a file and removes it.
+    fn take(&self, name: &AuthFileName, ticket: Option<&Ticket>) -> Result<Option<Vec<u8>>, Refused> {
+        let folder = match AuthFolder::open(&self.options.auth_dir) {
+            Ok(folder) => folder,
+            // Images that need no credential must still be pulled, as with CRI-O.
+            Err(error) if ticket.is_none() => {
+                report(Level::Error, format_args!("pulling without auth files: {error}"));
+                return Ok(None);
+            }
+            Err(error) => return Err(Refused::Folder(error)),
+        };
+        let claim = match ticket {
+            Some(ticket) => folder.claim_ticket(name, ticket)?,
+            None => folder.claim(name)?,
+        };
+        let Some(claim) = claim else { return Ok(None) };
+        let text = claim.read();
+        claim.release()?;
+        Ok(Some(text?))
     }
 
     /// The node's own credentials, for pulls without an auth file. What is wrong with them stops no pull.

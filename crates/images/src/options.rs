@@ -38,7 +38,7 @@ pub struct Options {
     pub auth_dir: PathBuf,
     /// `--lock-dir`
     pub lock_dir: PathBuf,
-    /// `--remove-unclaimed-after` and `--remove-in-use-after`
+    /// `--remove-unclaimed-after`, `--remove-tickets-after` and `--remove-in-use-after`
     pub bounds: Bounds,
     /// `--global-auth-file`
     pub global_auth_file: Option<PathBuf>,
@@ -96,6 +96,7 @@ const VALUED: &[&str] = &[
     "auth-dir",
     "lock-dir",
     "remove-unclaimed-after",
+    "remove-tickets-after",
     "remove-in-use-after",
     "global-auth-file",
     "metrics",
@@ -149,6 +150,10 @@ impl Options {
             "lock-dir" => self.lock_dir = value.into(),
             "remove-unclaimed-after" => {
                 self.bounds.sweep.unclaimed =
+                    seconds(&value, 1).ok_or_else(|| refuse(value, "use 1 to 86400 seconds"))?;
+            }
+            "remove-tickets-after" => {
+                self.bounds.sweep.ticket =
                     seconds(&value, 5).ok_or_else(|| refuse(value, "use 5 to 86400 seconds"))?;
             }
             "remove-in-use-after" => {

@@ -28,13 +28,21 @@ impl Service {
     /// Answers `PullImage`.
     pub(crate) async fn pull_image(self: Arc<Self>, request: Request<Incoming>, timer: CallTimer) -> Answer {
         let started = Instant::now();
-        let Some(place) = self.begin_pull() else { return Ok(end(timer, &ending())) };
+        let place = self.begin_pull();
         let (head, body) = request.into_parts();
         let body = match read(body).await {
             Ok(body) => body,
             Err(status) => return Ok(end(timer, &status)),
         };
-        let Some(request) = grpc::message(&body).and_then(|message| PullRequest::read(message).ok()) else {
+        let request = grpc::message(&body).and_then(|message| PullRequest::read(message).ok());
+        let Some(place) = place else {
+            if let Some(request) = request {
+                let node = self.node.clone();
+                let _ = tokio::task::spawn_blocking(move || node.discard(&request)).await;
+            }
+            return Ok(end(timer, &ending()));
+        };
+        let Some(request) = request else {
             self.metrics.unread();
             report(Level::Warning, format_args!("a pull request that cannot be read is passed on as it is"));
             return self.pass(head, RequestBody::Whole(Some(body)), timer, Some(place)).await;
@@ -45,6 +53,10 @@ impl Service {
             }
             Ok(Prepared::PassThrough) => {
                 self.pass(head, RequestBody::Whole(Some(body)), timer, Some(place)).await
+            }
+            Ok(Prepared::WithoutAuth) => {
+                let body = grpc::frame(&request.without_auth());
+                self.pass(without_length(head), RequestBody::Whole(Some(body)), timer, Some(place)).await
             }
             Err(status) => {
                 report(Level::Error, format_args!("{request}: {}", status.message));
@@ -62,6 +74,12 @@ impl Service {
             Err(error) => Err(Status::new(Code::UNKNOWN, format!("the pull was not prepared: {error}"))),
         }
     }
+}
+
+/// Some callers say how long their message is, and another one takes its place.
+fn without_length(mut head: Parts) -> Parts {
+    head.headers.remove(CONTENT_LENGTH);
+    head
 }
 
 /// The whole body of a request.
@@ -125,9 +143,7 @@ impl Pull<'_> {
 
     /// The caller's request with another `auth`, and the time that is left; none when its time is over.
     fn with_auth(&self, auth: &[u8]) -> Option<Request<RequestBody>> {
-        let mut head = self.head.clone();
-        // Some callers say how long their message is, and this is another one.
-        head.headers.remove(CONTENT_LENGTH);
+        let mut head = without_length(self.head.clone());
         if let Some(allowed) = grpc::timeout(&head.headers) {
             let left = allowed.checked_sub(self.started.elapsed()).filter(|left| !left.is_zero())?;
             head.headers.insert(grpc::TIMEOUT, grpc::timeout_value(left));

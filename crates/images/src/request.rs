@@ -53,6 +53,19 @@ impl PullRequest {
     pub(crate) fn with_auth(&self, auth: &[u8]) -> Vec<u8> {
         // At once in the right size: growing would leave copies of credentials in freed memory.
         let mut edited = Vec::with_capacity(self.message.len() + auth.len() + 16);
+        self.copy_without_auth(&mut edited);
+        append(&mut edited, 2, auth);
+        edited
+    }
+
+    /// The same message without `auth`.
+    pub(crate) fn without_auth(&self) -> Vec<u8> {
+        let mut edited = Vec::with_capacity(self.message.len());
+        self.copy_without_auth(&mut edited);
+        edited
+    }
+
+    fn copy_without_auth(&self, edited: &mut Vec<u8>) {
         let mut fields = Fields::of(&self.message);
         loop {
             let before = fields.rest();
@@ -61,8 +74,6 @@ impl PullRequest {
                 edited.extend_from_slice(&before[..before.len() - fields.rest().len()]);
             }
         }
-        append(&mut edited, 2, auth);
-        edited
     }
 }
 

@@ -4,9 +4,9 @@
 pub(crate) const HELP: &str = "\
 pullwright-images: a CRI image service in front of containerd that pulls with the credentials of the Pod's namespace.
 
-The kubelet calls it in place of containerd (imageServiceEndpoint). Every call is passed on as it is; a pull takes the
-auth file that crio-credential-provider wrote for the Pod, and containerd is called with each credential in turn, for
-the one host that it was written for. Exit codes: 0 it ended, or --check found nothing wrong; 1 it cannot serve, or
+The kubelet calls it in place of containerd (imageServiceEndpoint). Every call is passed on as it is. A pull that brings
+a ticket of crio-credential-provider (--deliver ticket) takes the auth file of that ticket, and containerd is called with
+each credential in turn, for the one host that it was written for. Exit codes: 0 it ended, or --check found nothing wrong; 1 it cannot serve, or
 --check found something that keeps it from it; 2 wrong usage.
 
   pullwright-images [OPTIONS]
@@ -24,7 +24,9 @@ Each option can also be given in the environment, as PULLWRIGHT_IMAGES_ and its 
   --auth-dir DIR               where the plugin puts auth files [default: /etc/crio/auth]
   --lock-dir DIR               where plugins queue [default: /run/crio-credential-provider/locks]
   --remove-unclaimed-after SECONDS
-                               remove a file that no pull came for [default: 300]
+                               remove a file without a ticket, which no pull gets here [default: 2]
+  --remove-tickets-after SECONDS
+                               remove the file of a ticket that no pull brought; as long as the plugin's [default: 300]
   --remove-in-use-after SECONDS
                                remove a file that was taken and left [default: 3600]
   --global-auth-file FILE      the node's own credentials, for pulls without an auth file [default: none]

@@ -6,12 +6,15 @@ use pullwright_engine::credentials::{Credential, Selection, Sensitive};
 use pullwright_engine::kubelet::exec::AuthConfig;
 use pullwright_engine::kubelet::{ApiVersion, Response};
 use pullwright_engine::registries::PullSource;
+use pullwright_handover::Ticket;
 
 /// How credentials reach the runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deliver {
     /// In a file for CRI-O; each credential is looked up for its own source.
     File,
+    /// In a file for the image service, which takes it for the pull that brings the ticket.
+    Ticket,
     /// In the answer. The kubelet names no host with it, so a runtime may offer it to every host of the pull.
     Answer {
         /// Whether to do so even if a host would be shown a credential that was not written for it.
@@ -44,16 +47,24 @@ pub enum AnswerError {
     TooMany,
 }
 
-/// The answer after a file was written.
+/// The answer where a file is or was handed over.
 ///
 /// An entry for the image with empty user and password: CRI-O passes it over, and the kubelet records the pull as this
 /// service account's. Without it the kubelet would take the image for public, and let every Pod on the node use it.
-pub(crate) fn after_file(version: ApiVersion, image: &str, pull_record: bool) -> Response {
+pub(crate) fn for_this_account(version: ApiVersion, image: &str, pull_record: bool) -> Response {
     let mut response = Response::empty(version);
     if pull_record {
         let nobody = AuthConfig { username: String::new(), password: Sensitive::new(String::new()) };
         response.auth.insert(image.to_owned(), nobody);
     }
+    response
+}
+
+/// The answer with a ticket, which the kubelet passes on with the pull, for this service account.
+pub(crate) fn with_ticket(version: ApiVersion, image: &str, ticket: &Ticket) -> Response {
+    let mut response = Response::empty(version);
+    let password = Sensitive::new(ticket.expose().to_owned());
+    response.auth.insert(image.to_owned(), AuthConfig { username: Ticket::USERNAME.to_owned(), password });
     response
 }
 

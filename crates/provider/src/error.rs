@@ -7,7 +7,7 @@ use pullwright_engine::kubelet::exec::RequestError;
 use pullwright_engine::kubelet::token::TokenError;
 use pullwright_engine::plan::PlanError;
 use pullwright_engine::reference::ReferenceError;
-use pullwright_handover::{FolderError, NoImage, PutError, SweeperError};
+use pullwright_handover::{FolderError, NoImage, PutError, SweeperError, TicketError};
 use pullwright_nodefiles::LoadError;
 
 use crate::answer::AnswerError;
@@ -62,6 +62,9 @@ pub enum Error {
     /// The file was not put.
     #[error(transparent)]
     Put(#[from] PutError),
+    /// There is no ticket.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
     /// The sweeper could not work.
     #[error(transparent)]
     Sweeper(#[from] SweeperError),
@@ -97,7 +100,9 @@ impl Error {
             Self::Registries(_) => "bad-registries-conf",
             Self::Cluster(_) => "no-api-server",
             Self::Secrets(_) => "no-secrets",
-            Self::Name(_) | Self::Folder(_) | Self::Put(_) | Self::Sweeper(_) => "no-auth-file",
+            Self::Name(_) | Self::Folder(_) | Self::Put(_) | Self::Ticket(_) | Self::Sweeper(_) => {
+                "no-auth-file"
+            }
             Self::Withheld(_) => "withheld",
             Self::Answer(_) => "no-answer",
             Self::Plan(_) | Self::RequestFile { .. } => "no-plan",

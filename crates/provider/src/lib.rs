@@ -10,6 +10,7 @@
 //! what the engine made of it. It exits 0 whenever there is nothing to provide: the kubelet then pulls without it.
 
 mod answer;
+mod apart;
 mod check;
 mod cluster;
 mod error;

@@ -45,7 +45,7 @@ pub struct Options {
     pub auth_dir: PathBuf,
     /// `--lock-dir`
     pub lock_dir: PathBuf,
-    /// `--remove-unclaimed-after` and `--remove-in-use-after`
+    /// `--remove-unclaimed-after`, `--remove-tickets-after` and `--remove-in-use-after`
     pub bounds: Bounds,
     /// `--global-auth-file`
     pub global_auth_file: PathBuf,
@@ -148,6 +148,7 @@ const VALUED: &[&str] = &[
     "auth-dir",
     "lock-dir",
     "remove-unclaimed-after",
+    "remove-tickets-after",
     "remove-in-use-after",
     "global-auth-file",
     "deliver",
@@ -221,6 +222,7 @@ impl Options {
             ("--auth-dir", path(&self.auth_dir)),
             ("--lock-dir", path(&self.lock_dir)),
             ("--remove-unclaimed-after", seconds(self.bounds.sweep.unclaimed)),
+            ("--remove-tickets-after", seconds(self.bounds.sweep.ticket)),
             ("--remove-in-use-after", seconds(self.bounds.sweep.in_use)),
         ];
         let options = options.into_iter().flat_map(|(name, value)| [name.into(), value]);
@@ -235,8 +237,17 @@ struct Settings {
     named: bool,
     annotation: Option<String>,
     folder: Option<PathBuf>,
-    answer: bool,
+    deliver: Word,
     every_host: bool,
+}
+
+/// The word behind `--deliver`.
+#[derive(Default)]
+enum Word {
+    #[default]
+    File,
+    Ticket,
+    Answer,
 }
 
 impl Settings {
@@ -250,17 +261,22 @@ impl Settings {
             "auth-dir" => options.auth_dir = value.into(),
             "lock-dir" => options.lock_dir = value.into(),
             "remove-unclaimed-after" => {
-                options.bounds.sweep.unclaimed = bound(&value).ok_or_else(|| refuse(value, BOUND))?;
+                options.bounds.sweep.unclaimed =
+                    seconds(&value, 1).ok_or_else(|| refuse(value, "use 1 to 86400 seconds"))?;
+            }
+            "remove-tickets-after" => {
+                options.bounds.sweep.ticket = seconds(&value, 5).ok_or_else(|| refuse(value, BOUND))?;
             }
             "remove-in-use-after" => {
-                options.bounds.sweep.in_use = bound(&value).ok_or_else(|| refuse(value, BOUND))?;
+                options.bounds.sweep.in_use = seconds(&value, 5).ok_or_else(|| refuse(value, BOUND))?;
             }
             "global-auth-file" => options.global_auth_file = value.into(),
             "deliver" => {
-                self.answer = match value.to_str() {
-                    Some("file") => false,
-                    Some("answer") => true,
-                    _ => return Err(refuse(value, "use file or answer")),
+                self.deliver = match value.to_str() {
+                    Some("file") => Word::File,
+                    Some("ticket") => Word::Ticket,
+                    Some("answer") => Word::Answer,
+                    _ => return Err(refuse(value, "use file, ticket or answer")),
                 }
             }
             "secrets" => {
@@ -299,16 +315,23 @@ impl Settings {
     }
 
     fn finish(mut self) -> Result<Options, OptionsError> {
-        self.options.deliver = match (self.answer, self.every_host) {
-            (false, true) => {
+        self.options.deliver = match (self.deliver, self.every_host) {
+            (Word::File | Word::Ticket, true) => {
                 return Err(OptionsError::Needs {
                     option: "--answer-credentials-to-every-host-of-the-pull",
                     needs: "--deliver answer",
                 });
             }
-            (false, false) => Deliver::File,
-            (true, every_host) => Deliver::Answer { every_host },
+            (Word::File, false) => Deliver::File,
+            (Word::Ticket, false) => Deliver::Ticket,
+            (Word::Answer, every_host) => Deliver::Answer { every_host },
         };
+        if self.options.deliver == Deliver::Ticket && !self.options.pull_record {
+            return Err(OptionsError::Needs {
+                option: "--no-pull-record",
+                needs: "--deliver file: a ticket is always for one service account",
+            });
+        }
         self.options.secrets = match (self.folder, self.named) {
             (Some(folder), _) => SecretsFrom::Folder(folder),
             (None, true) => {
@@ -330,9 +353,9 @@ impl Settings {
 const BOUND: &str = "use 5 to 86400 seconds";
 
 /// How long a file may stand. Not too short for a pull that is on its way.
-fn bound(value: &OsStr) -> Option<Duration> {
+fn seconds(value: &OsStr, least: u64) -> Option<Duration> {
     let seconds = value.to_str()?.parse().ok()?;
-    (5..=86_400).contains(&seconds).then(|| Duration::from_secs(seconds))
+    (least..=86_400).contains(&seconds).then(|| Duration::from_secs(seconds))
 }
 
 fn namespace_in(value: OsString, option: &str) -> Result<Namespace, OptionsError> {

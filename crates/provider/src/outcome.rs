@@ -22,6 +22,19 @@ pub enum Outcome {
         /// How many sources have a credential of the namespace in it.
         entries: usize,
     },
+    /// A file waits for the pull that brings its ticket.
+    WroteForTicket {
+        /// The file.
+        path: PathBuf,
+        /// How many sources have a credential of the namespace in it.
+        entries: usize,
+    },
+    /// There is no credential for this pull, and there was a file for the same image before: the pull is this service
+    /// account's alone.
+    KeptApart {
+        /// Why there is none.
+        why: String,
+    },
     /// The answer holds the credentials.
     Answered {
         /// How many.
@@ -38,6 +51,8 @@ impl Outcome {
             Self::NoMirrors => "no-mirrors",
             Self::NoCredential { .. } => "no-credential",
             Self::Wrote { .. } => "wrote-file",
+            Self::WroteForTicket { .. } => "wrote-ticket",
+            Self::KeptApart { .. } => "kept-apart",
             Self::Answered { .. } => "answered",
         }
     }
@@ -45,7 +60,7 @@ impl Outcome {
     /// Whether somebody was given a credential.
     #[must_use]
     pub fn provides(&self) -> bool {
-        matches!(self, Self::Wrote { .. } | Self::Answered { .. })
+        matches!(self, Self::Wrote { .. } | Self::WroteForTicket { .. } | Self::Answered { .. })
     }
 }
 
@@ -57,9 +72,13 @@ impl fmt::Display for Outcome {
             Self::NoCredential { secrets } => {
                 write!(f, "None of {secrets} secret(s) of the namespace fits, will not write any auth file")
             }
-            Self::Wrote { path, entries } => {
+            Self::Wrote { path, entries } | Self::WroteForTicket { path, entries } => {
                 write!(f, "Wrote auth file to {} with {entries} number of entries", path.display())
             }
+            Self::KeptApart { why } => write!(
+                f,
+                "{why}; answered that the pull is this service account's alone, for a file was handed over for this image before"
+            ),
             Self::Answered { credentials } => write!(f, "Answered with {credentials} credential(s)"),
         }
     }

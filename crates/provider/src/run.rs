@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use pullwright_engine::credentials::{AuthFile, Choice, DocumentError, Hosts, select};
@@ -11,10 +10,11 @@ use pullwright_engine::kubelet::{Claims, Namespace, Request, Response};
 use pullwright_engine::plan::{AnyPull, any_pull};
 use pullwright_engine::reference::{Dialect, Reference};
 use pullwright_engine::registries::{LoaderEnv, PullSource, RegistriesConf};
-use pullwright_handover::{AuthFileName, Handover, SweeperCommand};
+use pullwright_handover::{AuthFileName, FolderError, Handover, SweeperCommand};
 use pullwright_nodefiles::{LoadError, NodeRoot};
 
 use crate::answer::{self, Deliver};
+use crate::apart;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::options::{Options, SecretsFrom};
@@ -45,7 +45,8 @@ pub fn run(env: &Env<'_>, mut stdin: impl Read, mut stdout: impl Write) -> Resul
     let request = read_request(&mut stdin)?;
     env.report.about_image(request.image());
     env.report.step(format_args!("Parsed credential provider request for image {:?}", request.image()));
-    let (outcome, response) = provide(env, &request)?;
+    let provided = provide(env, &request);
+    let (outcome, response) = apart::keep(env, &request, provided)?;
     stdout.write_all(response.render().as_bytes()).and_then(|()| stdout.flush()).map_err(Error::Answer)?;
     Ok(outcome)
 }
@@ -107,10 +108,12 @@ fn provide(env: &Env<'_>, request: &Request) -> Result<(Outcome, Response), Erro
             helper.name, helper.host
         ));
     }
-    let path = put(env, namespace, request.image(), content.bytes.expose())?;
-    report.step(format_args!("Auth file path: {}", path.display()));
-    let response = answer::after_file(request.api_version(), request.image(), options.pull_record);
-    Ok((Outcome::Wrote { path, entries }, response))
+    let file = File {
+        name: AuthFileName::new(namespace, request.image())?,
+        content: content.bytes.expose(),
+        entries,
+    };
+    hand_over(env, request, &file)
 }
 
 /// The token's claims; none without a token.
@@ -129,7 +132,7 @@ fn check_time(claims: &Claims) -> Result<(), Error> {
     }
 }
 
-fn namespace_of<'a>(claims: Option<&'a Claims>, options: &'a Options) -> Option<&'a Namespace> {
+pub(crate) fn namespace_of<'a>(claims: Option<&'a Claims>, options: &'a Options) -> Option<&'a Namespace> {
     claims.map(|claims| &claims.namespace).or(options.namespace_without_token.as_ref())
 }
 
@@ -159,7 +162,7 @@ fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Option<Vec<Pul
     }
     // CRI-O never asks what is blocked, so nobody there needs a credential. A runtime that takes answers has a
     // configuration of its own: it may well ask there, with the credential that was answered.
-    if env.options.deliver == Deliver::File {
+    if !matches!(env.options.deliver, Deliver::Answer { .. }) {
         sources.retain(|source| source.blocked_by.is_none());
     }
     let names: Vec<_> = sources.iter().map(|source| source.reference.name()).collect();
@@ -214,23 +217,49 @@ pub(crate) fn global_auth_file(env: &Env<'_>, node: &NodeRoot) -> Option<AuthFil
     }
 }
 
-fn put(env: &Env<'_>, namespace: &Namespace, image: &str, content: &[u8]) -> Result<PathBuf, Error> {
-    let options = env.options;
-    let name = AuthFileName::new(namespace, image)?;
-    let handover = Handover::open(&options.auth_dir, &options.lock_dir, options.bounds)?;
+/// What is to be handed over.
+struct File<'a> {
+    name: AuthFileName,
+    content: &'a [u8],
+    entries: usize,
+}
+
+/// Hands the file over, to whoever pulls next or to whoever has the ticket.
+fn hand_over(env: &Env<'_>, request: &Request, file: &File<'_>) -> Result<(Outcome, Response), Error> {
+    let (options, report) = (env.options, env.report);
+    let (version, image, entries) = (request.api_version(), request.image(), file.entries);
+    let handover = open_handover(options)?;
     let sweeper = SweeperCommand::new(options.sweep_arguments());
-    let put = handover.put(&name, content, Instant::now() + Handover::PUT_TIME, &sweeper)?;
-    if let Err(error) = &put.sweeper {
-        env.report.passed_over(format_args!("no sweeper for unclaimed files: {error}"));
+    let deadline = Instant::now() + Handover::PUT_TIME;
+    let (path, tidying, ticket) = if options.deliver == Deliver::Ticket {
+        let put = handover.put_for_ticket(&file.name, file.content, deadline, &sweeper)?;
+        (put.path, put.tidying, Some(put.ticket))
+    } else {
+        let put = handover.put(&file.name, file.content, deadline, &sweeper)?;
+        (put.path, put.tidying, None)
+    };
+    if let Err(error) = &tidying.sweeper {
+        report.passed_over(format_args!("no sweeper for unclaimed files: {error}"));
     }
-    if let Err(error) = &put.swept {
-        env.report.passed_over(error);
+    if let Err(error) = &tidying.swept {
+        report.passed_over(error);
     }
-    Ok(put.path)
+    report.step(format_args!("Auth file path: {}", path.display()));
+    Ok(match ticket {
+        Some(ticket) => {
+            (Outcome::WroteForTicket { path, entries }, answer::with_ticket(version, image, &ticket))
+        }
+        None => {
+            (Outcome::Wrote { path, entries }, answer::for_this_account(version, image, options.pull_record))
+        }
+    })
+}
+
+pub(crate) fn open_handover(options: &Options) -> Result<Handover, FolderError> {
+    Handover::open(&options.auth_dir, &options.lock_dir, options.bounds)
 }
 
 /// Be the sweeper of the auth folder until nothing unclaimed is left.
 pub(crate) fn sweep(options: &Options) -> Result<(), Error> {
-    let handover = Handover::open(&options.auth_dir, &options.lock_dir, options.bounds)?;
-    Ok(handover.run_sweeper(|_| {})?)
+    Ok(open_handover(options)?.run_sweeper(|_| {})?)
 }

@@ -23,13 +23,18 @@ Where credentials go
   --auth-dir DIR               CRI-O's namespaced_auth_dir [default: /etc/crio/auth]
   --lock-dir DIR               where plugins queue [default: /run/crio-credential-provider/locks]
   --remove-unclaimed-after SECONDS
-                               remove a file that no pull came for [default: 300]
+                               remove a file that no pull came for; until then any Pod of the namespace that pulls
+                               the same image gets it. Raise it only if the kubelet must pull one image at a time
+                               (serializeImagePulls) [default: 2]
+  --remove-tickets-after SECONDS
+                               the same for --deliver ticket, where only its own pull gets the file [default: 300]
   --remove-in-use-after SECONDS
                                remove a file that a runtime took and left, as one that died does; it reads the file when
                                its pull begins [default: 3600]
   --global-auth-file FILE      merged into the file behind the namespace's [default: /var/lib/kubelet/config.json]
-  --deliver file|answer        file: for CRI-O; answer: to the kubelet, for runtimes without an auth folder, and only if
-                               every host of the pull is one that the credential was written for [default: file]
+  --deliver file|ticket|answer file: for CRI-O; ticket: for pullwright-images, in front of containerd; answer: to the
+                               kubelet, for runtimes without an auth folder, and only if every host of the pull is one
+                               that the credential was written for [default: file]
   --answer-credentials-to-every-host-of-the-pull
                                with --deliver answer: also if a host would be shown a credential of another one
   --no-pull-record             do not tell the kubelet that the pull is for this service account only; any Pod on the

@@ -3,12 +3,13 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use crate::{
     Error,
-    certificates::{Authority, Identity, Keys},
+    certificates::{Authority, Keys},
     error::Doing,
     kubectl::{Kubectl, write_kubeconfig},
     process::{Place, Service, free_ports},
@@ -52,6 +53,8 @@ pub struct ControlPlane {
     authority: Authority,
     token_keys: Keys,
     kubeconfig: PathBuf,
+    // Before etcd, without which it only complains.
+    api_server: Mutex<Option<Service>>,
     services: Vec<Service>,
     started_in: Duration,
 }
@@ -77,13 +80,14 @@ impl ControlPlane {
             authority,
             token_keys,
             kubeconfig,
+            api_server: Mutex::default(),
             services: Vec::new(),
             started_in: Duration::ZERO,
         };
         let admin = this.authority.client("admin", "admin", Some("system:masters"))?;
         write_kubeconfig(&this.kubeconfig, &this.server(), &this.ca(), &admin)?;
         this.start_etcd()?;
-        this.start_api_server(&admin)?;
+        this.start_api_server()?;
         this.started_in = begun.elapsed();
         Ok(this)
     }
@@ -177,7 +181,14 @@ impl ControlPlane {
         Ok(())
     }
 
-    fn start_api_server(&mut self, admin: &Identity) -> Result<(), Error> {
+    /// Ends kube-apiserver; everybody who asks is refused.
+    pub fn stop_api_server(&self) {
+        self.set_api_server(None);
+    }
+
+    /// Starts it, and waits until it is ready.
+    pub fn start_api_server(&self) -> Result<(), Error> {
+        let admin = self.authority.client("admin", "admin", Some("system:masters"))?;
         let names = [
             "localhost",
             "127.0.0.1",
@@ -213,8 +224,12 @@ impl ControlPlane {
         service.wait("is ready", STARTS_WITHIN, || {
             kubectl.run(&["get", "--raw", "/readyz"]).map_err(|error| error.to_string())
         })?;
-        self.services.push(service);
+        self.set_api_server(Some(service));
         Ok(())
+    }
+
+    fn set_api_server(&self, service: Option<Service>) {
+        *self.api_server.lock().unwrap_or_else(PoisonError::into_inner) = service;
     }
 }
 

@@ -26,7 +26,6 @@ struct Case<'a> {
     registries: &'a str,
     hosts_toml: Option<&'a str>,
     file: &'a str,
-    kubelet: Option<&'a [u8]>,
 }
 
 impl Case<'_> {
@@ -42,16 +41,18 @@ impl Case<'_> {
             registries: &RegistriesConf::merge([("registries.conf".into(), conf)]),
             endpoints: &certs_d.endpoints(reference.domain()),
             file: &AuthFile::parse(self.file.as_bytes()).unwrap(),
-            kubelet: self.kubelet,
         })
     }
 
     /// `user -> server address` of each call.
     fn calls(&self, image: &str) -> Vec<String> {
-        let field = |call: &Call, number| text(last(call.auth.expose(), number).unwrap()).unwrap().to_owned();
-        let calls = self.decide(image).calls;
-        calls.iter().map(|call| format!("{} -> {}", field(call, 1), field(call, 4))).collect()
+        shown(&self.decide(image).calls)
     }
+}
+
+fn shown(calls: &[Call]) -> Vec<String> {
+    let field = |call: &Call, number| text(last(call.auth.expose(), number).unwrap()).unwrap().to_owned();
+    calls.iter().map(|call| format!("{} -> {}", field(call, 1), field(call, 4))).collect()
 }
 
 /// `{"auths": {"host": {"auth": base64("<user>:p")}}}`
@@ -66,7 +67,7 @@ fn file(entries: &[(&str, &str)]) -> String {
 #[test]
 fn each_source_gets_its_credential_at_the_host_that_containerd_connects_to() {
     let file = file(&[("mirror-a.example:5000/hub", "a"), ("mirror-b.example", "b"), ("docker.io", "own")]);
-    let case = Case { registries: MIRRORED, hosts_toml: Some(HOSTS), file: &file, kubelet: None };
+    let case = Case { registries: MIRRORED, hosts_toml: Some(HOSTS), file: &file };
     assert_eq!(
         case.calls("nginx"),
         [
@@ -80,8 +81,7 @@ fn each_source_gets_its_credential_at_the_host_that_containerd_connects_to() {
 #[test]
 fn docker_hub_is_called_what_containerd_calls_it() {
     let file = file(&[("docker.io", "own")]);
-    let addressed =
-        |hosts_toml| Case { registries: "", hosts_toml, file: &file, kubelet: None }.calls("nginx");
+    let addressed = |hosts_toml| Case { registries: "", hosts_toml, file: &file }.calls("nginx");
     assert_eq!(addressed(None), ["own -> https://registry-1.docker.io"]);
     assert_eq!(addressed(Some("server = \"https://docker.io\"")), ["own -> https://docker.io"]);
     // A registry that stands in for it altogether.
@@ -91,7 +91,7 @@ fn docker_hub_is_called_what_containerd_calls_it() {
 #[test]
 fn a_registry_on_this_machine_is_plain_as_containerd_has_it() {
     let file = file(&[("127.0.0.1:5000", "u"), ("quay.io", "q")]);
-    let case = Case { registries: "", hosts_toml: None, file: &file, kubelet: None };
+    let case = Case { registries: "", hosts_toml: None, file: &file };
     assert_eq!(case.calls("quay.io/x/y"), ["q -> https://quay.io"]);
     let local = case.calls("127.0.0.1:5000/x");
     assert!(local[0].ends_with("://127.0.0.1:5000"), "{local:?}");
@@ -101,33 +101,29 @@ fn a_registry_on_this_machine_is_plain_as_containerd_has_it() {
 fn a_mirror_that_containerd_does_not_ask_comes_last_and_is_still_bound() {
     let file = file(&[("mirror-a.example:5000", "a"), ("mirror-b.example", "b")]);
     let only_b = "[host.\"https://mirror-b.example\"]";
-    let case = Case { registries: MIRRORED, hosts_toml: Some(only_b), file: &file, kubelet: None };
+    let case = Case { registries: MIRRORED, hosts_toml: Some(only_b), file: &file };
     assert_eq!(case.calls("nginx"), ["b -> https://mirror-b.example", "a -> https://mirror-a.example:5000"]);
     let said = case.decide("nginx").calls[1].whose.to_string();
     assert!(said.contains("not among the hosts that containerd asks"), "{said}");
 }
 
+/// `user -> server address` of each call with what the kubelet sent.
+fn with_kubelets_auth(auth: &[u8]) -> Vec<String> {
+    let reference = Reference::parse(Dialect::Kubelet, "nginx").unwrap();
+    let mut certs_d = CertsD::default();
+    certs_d.insert(reference.domain(), Some(HOSTS));
+    shown(&with_kubelets(&reference, &certs_d.endpoints(reference.domain()), auth).calls)
+}
+
 #[test]
-fn what_the_kubelet_sent_comes_last_and_only_to_the_own_registry() {
-    let file = file(&[("mirror-b.example", "b")]);
-    let case = Case {
-        registries: MIRRORED,
-        hosts_toml: Some(HOSTS),
-        file: &file,
-        kubelet: Some(b"\x0a\x01k\x12\x01p"),
-    };
-    assert_eq!(
-        case.calls("nginx"),
-        ["b -> https://mirror-b.example:443", "k -> https://registry-1.docker.io"]
-    );
+fn what_the_kubelet_sent_is_for_the_own_registry_only() {
+    assert_eq!(with_kubelets_auth(b"\x0a\x01k\x12\x01p"), ["k -> https://registry-1.docker.io"]);
 }
 
 #[test]
 fn an_empty_answer_for_the_pull_record_is_no_call() {
-    let file = file(&[("mirror-b.example", "b")]);
-    for kubelet in [None, Some(&b""[..]), Some(b"\x0a\0\x12\0")] {
-        let case = Case { registries: MIRRORED, hosts_toml: Some(HOSTS), file: &file, kubelet };
-        assert_eq!(case.calls("nginx"), ["b -> https://mirror-b.example:443"]);
+    for auth in [&b""[..], b"\x0a\0\x12\0"] {
+        assert_eq!(with_kubelets_auth(auth), [""; 0]);
     }
 }
 
@@ -142,8 +138,7 @@ location = "m.example/one"
 location = "m.example/two"
 "#;
     let one = file(&[("m.example", "m")]);
-    let case =
-        Case { registries, hosts_toml: Some("[host.\"https://m.example\"]"), file: &one, kubelet: None };
+    let case = Case { registries, hosts_toml: Some("[host.\"https://m.example\"]"), file: &one };
     assert_eq!(case.calls("nginx"), ["m -> https://m.example"]);
     let two = file(&[("m.example/one", "m1"), ("m.example/two", "m2")]);
     let case = Case { file: &two, ..case };
@@ -158,7 +153,7 @@ fn a_mirror_that_does_not_serve_this_kind_of_pull_gets_no_call() {
         1,
     );
     let file = file(&[("mirror-b.example", "b"), ("docker.io", "own")]);
-    let case = Case { registries: &registries, hosts_toml: Some(HOSTS), file: &file, kubelet: None };
+    let case = Case { registries: &registries, hosts_toml: Some(HOSTS), file: &file };
     assert_eq!(case.calls("nginx:1"), ["own -> https://registry-1.docker.io"]);
     let digest = format!("nginx@sha256:{}", "a".repeat(64));
     assert_eq!(case.calls(&digest)[0], "b -> https://mirror-b.example:443");
@@ -187,7 +182,7 @@ blocked = true
         "auths": {"broken.example": {"auth": "*"}, "nobody.example": {"auth": "OnA="}, "blocked.example": {"auth": "dTpw"}},
         "credHelpers": {"helper.example": "desktop"}
     }"#;
-    let case = Case { registries, hosts_toml: None, file, kubelet: None };
+    let case = Case { registries, hosts_toml: None, file };
     let decided = case.decide("quay.io/x");
     assert_eq!(decided.calls, []);
     let said: Vec<_> =
@@ -208,7 +203,7 @@ blocked = true
 #[test]
 fn nothing_secret_is_shown() {
     let file = file(&[("mirror-b.example", "robot-user")]);
-    let case = Case { registries: MIRRORED, hosts_toml: Some(HOSTS), file: &file, kubelet: None };
+    let case = Case { registries: MIRRORED, hosts_toml: Some(HOSTS), file: &file };
     let decided = format!("{:?}", case.decide("nginx"));
     assert!(!decided.contains("robot-user") && decided.contains("mirror-b.example"), "{decided}");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pullwright_testkit::standin::{Fault, Login, Registry, Setup, Trouble};
 
-use crate::running::{auth_file, pull};
+use crate::running::{auth_file, pull_with_ticket};
 use crate::world::{World, registry};
 
 fn private(login: Login, user: &str, password: &str) -> Registry {
@@ -36,7 +36,8 @@ async fn each_mirror_is_shown_its_own_credential_and_no_other() {
         let world = World::start(|place| mirrored(place, &[&first, &second])).await;
         let file = auth_file(&[(&first.address(), "a"), (&second.address(), "b")]);
         world.place.put("team-a", "registry.example/app", &file);
-        let answer = world.through.call("PullImage", &pull("registry.example/app:0", "team-a", None)).await;
+        let answer =
+            world.through.call("PullImage", &pull_with_ticket("registry.example/app:0", "team-a")).await;
         assert_eq!(answer.code(), 0, "{login:?}: {}", answer.message());
         assert!(world.place.credentials().is_empty());
         let shown =
@@ -46,7 +47,8 @@ async fn each_mirror_is_shown_its_own_credential_and_no_other() {
         // Only the second has a credential: the first is asked without one, and refuses.
         let before = shown(&first);
         world.place.put("team-a", "registry.example/app", &auth_file(&[(&second.address(), "b")]));
-        let answer = world.through.call("PullImage", &pull("registry.example/app:1", "team-a", None)).await;
+        let answer =
+            world.through.call("PullImage", &pull_with_ticket("registry.example/app:1", "team-a")).await;
         assert_eq!(answer.code(), 0, "{login:?}: {}", answer.message());
         assert_eq!(shown(&first), before, "{login:?}: {:?}", first.log());
         assert!(shown(&second) > 0);
@@ -61,7 +63,7 @@ async fn a_wrong_credential_is_followed_by_the_next_and_every_reason_is_told() {
     let world = World::start(|place| mirrored(place, &[&first, &second])).await;
     let file = auth_file(&[(&first.address(), "a"), (&second.address(), "b")]);
     world.place.put("team-a", "registry.example/app", &file);
-    let answer = world.through.call("PullImage", &pull("registry.example/app:0", "team-a", None)).await;
+    let answer = world.through.call("PullImage", &pull_with_ticket("registry.example/app:0", "team-a")).await;
     assert_ne!(answer.code(), 0);
     let said = answer.message();
     for mirror in [&first, &second] {
@@ -81,7 +83,7 @@ async fn a_pull_that_is_cancelled_stops_containerd_as_well() {
     world.place.put("team-a", "registry.example/app", &auth_file(&[(&registry.address(), "a")]));
     let caller = world.through.clone();
     let pulling = tokio::spawn(async move {
-        caller.call("PullImage", &pull("registry.example/app:0", "team-a", None)).await
+        caller.call("PullImage", &pull_with_ticket("registry.example/app:0", "team-a")).await
     });
     let until = async |waiting: bool| {
         let begun = std::time::Instant::now();

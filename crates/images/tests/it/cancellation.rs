@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::caller::{PULL, framed};
 use crate::containerd::{Containerd, Reply};
-use crate::running::{Place, auth_file, pull};
+use crate::running::{Place, auth_file, pull_with_ticket};
 
 #[tokio::test]
 async fn a_call_that_is_cancelled_is_cancelled_at_containerd() {
@@ -38,7 +38,7 @@ async fn a_pull_that_is_cancelled_leaves_no_credential_and_calls_nobody_again() 
     );
     let call = tokio::spawn({
         let caller = caller.clone();
-        async move { caller.call(PULL, &pull("nginx:1", "team-a", None)).await }
+        async move { caller.call(PULL, &pull_with_ticket("nginx:1", "team-a")).await }
     });
     containerd.until_waiting(1).await;
     assert_eq!(place.credentials(), Vec::<std::path::PathBuf>::new(), "gone while the pull runs");
@@ -74,7 +74,7 @@ async fn a_caller_that_is_gone_gives_up_all_its_calls() {
 fn pull_with_two_logins(place: &Place) -> Bytes {
     let logins = auth_file(&[("one.example:5000", "a"), ("two.example", "b")]);
     place.put("team-a", "docker.io/library/nginx", &logins);
-    framed(&pull("nginx:1", "team-a", None))
+    framed(&pull_with_ticket("nginx:1", "team-a"))
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use crate::caller::{PULL, framed};
 use crate::containerd::{Containerd, Reply};
-use crate::running::{Place, auth_file, pull};
+use crate::running::{Place, auth_file, pull_with_ticket};
 
 /// Far more than any of it takes: these tests are about calls that would never end.
 const EVER: Duration = Duration::from_mins(1);
@@ -85,7 +85,7 @@ async fn a_pull_whose_containerd_goes_away_ends_without_another_call_and_without
     place.put("team-a", "docker.io/library/nginx", &file);
     let call = tokio::spawn({
         let caller = caller.clone();
-        async move { caller.call(PULL, &pull("nginx", "team-a", None)).await }
+        async move { caller.call(PULL, &pull_with_ticket("nginx", "team-a")).await }
     });
     containerd.until_waiting(1).await;
     let socket = containerd.kill().await;
@@ -94,7 +94,7 @@ async fn a_pull_whose_containerd_goes_away_ends_without_another_call_and_without
     // And one that finds none at all.
     std::fs::remove_file(socket).unwrap();
     place.put("team-a", "docker.io/library/nginx", &file);
-    assert_eq!(caller.call(PULL, &pull("nginx", "team-a", None)).await.code(), 14);
+    assert_eq!(caller.call(PULL, &pull_with_ticket("nginx", "team-a")).await.code(), 14);
     assert!(place.credentials().is_empty());
 }
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::caller::{Caller, PULL, framed};
 use crate::containerd::{Containerd, Reply};
-use crate::running::{Place, Running, auth_file, pull};
+use crate::running::{Place, Running, auth_file, pull, pull_with_ticket};
 
 #[tokio::test]
 async fn the_socket_is_for_its_owner_only() {
@@ -82,8 +82,10 @@ async fn on_sigterm_pulls_end_other_calls_are_served_and_no_pull_begins() {
     assert_eq!(caller.call("ImageStatus", b"").await.data, framed(b"served"));
     // Who comes only now is served as well.
     assert_eq!(place.caller().await.call("ImageStatus", b"").await.data, framed(b"served"));
-    let late = caller.call(PULL, b"").await;
+    place.put("team-a", "docker.io/library/nginx", &auth_file(&[("docker.io", "u")]));
+    let late = caller.call(PULL, &pull_with_ticket("nginx", "team-a")).await;
     assert_eq!(late.code(), 14);
+    assert!(place.credentials().is_empty(), "a pull that is refused leaves no file");
     assert!(late.message().contains("is being stopped"), "{}", late.message());
 
     frames.send(Ok(hyper::body::Frame::data(framed(b"pulled")))).unwrap();
@@ -145,7 +147,7 @@ async fn systemd_is_told_when_it_is_ready_alive_and_stopping() {
 #[tokio::test]
 async fn what_a_killed_service_had_taken_is_removed_at_the_start() {
     let place = Place::new();
-    place.put("team-a", "docker.io/library/nginx", &auth_file(&[("docker.io", "left")]));
+    place.put_without_ticket("team-a", "docker.io/library/nginx", &auth_file(&[("docker.io", "left")]));
     let folder = AuthFolder::open(&place.path("auth")).unwrap();
     let name = place.credentials()[0].file_name().unwrap().to_str().unwrap().to_owned();
     let claim = folder.claim(&pullwright_handover::AuthFileName::parse(&name).unwrap()).unwrap().unwrap();
@@ -166,7 +168,9 @@ async fn killed_in_the_middle_of_a_pull_it_leaves_no_credential_and_serves_again
     place.put("team-a", "docker.io/library/nginx", &auth_file(&[("docker.io", "u")]));
     let caller = place.caller().await;
     let pulling =
-        tokio::spawn(async move { caller.send(PULL, &[], framed(&pull("nginx", "team-a", None))).await });
+        tokio::spawn(
+            async move { caller.send(PULL, &[], framed(&pull_with_ticket("nginx", "team-a"))).await },
+        );
     containerd.until_waiting(1).await;
     running.signal(Signal::KILL);
     running.ended().await;
@@ -192,7 +196,7 @@ async fn counters_are_on_their_own_socket() {
     let caller = place.caller().await;
     caller.call("ListImages", b"").await;
     place.put("team-a", "docker.io/library/nginx", &auth_file(&[("docker.io", "u")]));
-    caller.call(PULL, &pull("nginx", "team-a", None)).await;
+    caller.call(PULL, &pull_with_ticket("nginx", "team-a")).await;
     caller.call(PULL, &pull("nginx", "team-a", None)).await;
     let mut stream = tokio::net::UnixStream::connect(&socket).await.unwrap();
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();

@@ -10,3 +10,4 @@ mod life;
 mod passthrough;
 mod pulls;
 mod running;
+mod tickets;

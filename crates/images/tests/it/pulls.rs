@@ -6,7 +6,7 @@ use pullwright_engine::protobuf::{Fields, last, text};
 
 use crate::caller::{PULL, framed};
 use crate::containerd::{Containerd, Reply, Seen};
-use crate::running::{Place, auth_file, pull};
+use crate::running::{Place, auth_file, pull, pull_with_ticket};
 
 const NGINX: &str = "docker.io/library/nginx";
 
@@ -33,12 +33,15 @@ async fn without_a_file_the_request_is_passed_on_byte_for_byte() {
     let _running = place.start(&[]).await;
     let other = place.put("team-b", NGINX, &three());
     let caller = place.caller().await;
-    for sent in [pull("nginx:1", "team-a", Some(b"\x0a\x01u\x12\x01p")), pull("not a name", "team-b", None)] {
+    let auth = Some(&b"\x0a\x01u\x12\x01p"[..]);
+    for sent in
+        [pull("quay.io/x:1", "team-a", auth), pull("nginx:1", "team-b", None), pull("no name", "b", None)]
+    {
         let answer = caller.call(PULL, &sent).await;
         assert_eq!((answer.code(), answer.data), (0, framed(b"\x0a\x02id")));
         assert_eq!(containerd.seen().last().unwrap().body, framed(&sent));
     }
-    assert_eq!(place.credentials(), [other], "that of another namespace stays");
+    assert_eq!(place.credentials(), [other], "that of a ticket stays");
 }
 
 #[tokio::test]
@@ -51,7 +54,7 @@ async fn each_credential_goes_to_its_own_host_in_order_until_one_works() {
     });
     let mut running = place.start(&[]).await;
     place.put("team-a", NGINX, &three());
-    let answer = place.caller().await.call(PULL, &pull("nginx:1", "team-a", Some(b"\x0a\x01k"))).await;
+    let answer = place.caller().await.call(PULL, &pull_with_ticket("nginx:1", "team-a")).await;
     assert_eq!((answer.code(), answer.data), (0, framed(b"\x0a\x02id")));
     assert_eq!(
         credentials(&containerd),
@@ -71,7 +74,7 @@ async fn all_other_fields_arrive_as_the_kubelet_sent_them() {
     let containerd = Containerd::start(&place.containerd(), |_| Reply::Message(b""));
     let _running = place.start(&[]).await;
     place.put("team-a", NGINX, &three());
-    let sent = pull("nginx:1", "team-a", Some(b"\x0a\x01k"));
+    let sent = pull_with_ticket("nginx:1", "team-a");
     place.caller().await.call(PULL, &sent).await;
     let others = |message: &[u8]| -> Vec<(u64, Vec<u8>)> {
         let fields = Fields::of(message).map(|field| field.unwrap());
@@ -89,27 +92,20 @@ async fn when_none_works_the_answer_has_the_last_error_and_every_reason() {
     let containerd =
         Containerd::start(&place.containerd(), |seen| match credential(seen).split(':').next() {
             Some("a") => Reply::Error(2, "one: 401"),
-            Some("own") => Reply::Error(2, "own: 403"),
-            _ => Reply::Error(5, "kubelet: not found"),
+            _ => Reply::Error(5, "own: not found"),
         });
     let _running = place.start(&[]).await;
     place.put("team-a", NGINX, &auth_file(&[("one.example:5000", "a"), ("docker.io", "own")]));
-    let auth = b"\x0a\x07kubelet\x12\x06secret";
-    let answer = place.caller().await.call(PULL, &pull("nginx:1", "team-a", Some(auth))).await;
+    let answer = place.caller().await.call(PULL, &pull_with_ticket("nginx:1", "team-a")).await;
     assert_eq!(
         credentials(&containerd),
-        [
-            "a:pw-a -> http://one.example:5000",
-            "own:pw-own -> https://registry-1.docker.io",
-            "kubelet:secret -> https://registry-1.docker.io"
-        ]
+        ["a:pw-a -> http://one.example:5000", "own:pw-own -> https://registry-1.docker.io"]
     );
     assert_eq!(answer.code(), 5);
     assert_eq!(
         answer.message(),
-        "kubelet: not found (tried the credentials for one.example:5000/library/nginx: one: 401; then for \
-         docker.io/library/nginx: own: 403; then for imagePullSecrets: the error above; none for \
-         two.example/library/nginx: no credential)"
+        "own: not found (tried the credentials for one.example:5000/library/nginx: one: 401; then for \
+         docker.io/library/nginx: the error above; none for two.example/library/nginx: no credential)"
     );
     assert!(
         !answer.headers.contains_key("grpc-status-details-bin"),
@@ -124,7 +120,7 @@ async fn a_file_that_is_none_fails_the_pull_as_with_cri_o_and_is_gone() {
     let containerd = Containerd::start(&place.containerd(), |_| Reply::Message(b""));
     let _running = place.start(&[]).await;
     place.put("team-a", NGINX, "wrong");
-    let answer = place.caller().await.call(PULL, &pull("nginx", "team-a", None)).await;
+    let answer = place.caller().await.call(PULL, &pull_with_ticket("nginx", "team-a")).await;
     assert_eq!(answer.code(), 9);
     assert!(
         answer.message().contains("the auth file of namespace team-a for docker.io/library/nginx"),
@@ -145,7 +141,7 @@ async fn a_broken_registries_conf_fails_only_pulls_with_a_file() {
     assert_eq!(caller.call(PULL, &pull("nginx", "team-a", None)).await.code(), 0);
     running.until_log("pulling without the global auth file").await;
     place.put("team-a", NGINX, &three());
-    let answer = caller.call(PULL, &pull("nginx", "team-a", None)).await;
+    let answer = caller.call(PULL, &pull_with_ticket("nginx", "team-a")).await;
     assert_eq!(answer.code(), 9);
     assert!(answer.message().contains("registries.conf"), "{}", answer.message());
     assert!(place.credentials().is_empty());
@@ -178,7 +174,7 @@ async fn the_nodes_own_file_serves_pulls_without_an_auth_file_and_is_read_anew()
     caller.call(PULL, &sent).await;
     assert_eq!(credential(&containerd.seen()[1]), "node:pw-node -> https://two.example");
     place.put("team-a", NGINX, &auth_file(&[("two.example", "team")]));
-    caller.call(PULL, &sent).await;
+    caller.call(PULL, &pull_with_ticket("nginx:1", "team-a")).await;
     assert_eq!(
         credential(&containerd.seen()[2]),
         "team:pw-team -> https://two.example",
@@ -186,7 +182,11 @@ async fn the_nodes_own_file_serves_pulls_without_an_auth_file_and_is_read_anew()
     );
     let own = pull("nginx:1", "team-a", Some(b"\x0a\x01k"));
     caller.call(PULL, &own).await;
-    assert_eq!(containerd.seen()[3].body, framed(&own), "so do its imagePullSecrets");
+    assert_eq!(
+        credential(&containerd.seen()[3]),
+        "k: -> https://registry-1.docker.io",
+        "so do its imagePullSecrets"
+    );
     let quay = pull("quay.io/x/y", "team-a", None);
     caller.call(PULL, &quay).await;
     assert_eq!(containerd.seen()[4].body, framed(&quay), "it has nothing for that one");
@@ -202,7 +202,7 @@ async fn many_pulls_of_one_image_each_take_a_file_of_their_own() {
     for at in 0..50 {
         let user = format!("u{at}");
         place.put("team-a", NGINX, &auth_file(&[("docker.io", &user)]));
-        caller.call(PULL, &pull("nginx", "team-a", None)).await;
+        caller.call(PULL, &pull_with_ticket("nginx", "team-a")).await;
         assert!(place.credentials().is_empty());
         let seen = containerd.seen();
         assert_eq!(

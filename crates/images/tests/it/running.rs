@@ -1,18 +1,22 @@
 //! The program, started in a folder of its own.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pullwright_engine::protobuf::append;
-use pullwright_handover::AuthFileName;
+use pullwright_handover::{AuthFileName, Ticket};
 use pullwright_testkit::containerd::image_service;
 use tempfile::TempDir;
 
 use crate::caller::Caller;
+
+/// A ticket.
+pub(crate) const TICKET: &str = "00112233445566778899aabbccddeeff";
 
 /// A folder that has all files of a node.
 pub(crate) struct Place {
@@ -61,12 +65,25 @@ impl Place {
         Caller::connect(&self.socket()).await
     }
 
-    /// Puts an auth file for this namespace and repository, as the plugin does.
+    /// Puts an auth file for this namespace and repository and [`TICKET`], as the plugin does.
     pub(crate) fn put(&self, namespace: &str, repository: &str, content: &str) -> PathBuf {
+        self.put_for(TICKET, namespace, repository, content)
+    }
+
+    /// The same for any ticket.
+    pub(crate) fn put_for(&self, ticket: &str, namespace: &str, repository: &str, content: &str) -> PathBuf {
         let name = AuthFileName::new(&namespace.parse().unwrap(), repository).unwrap();
-        let path = self.path("auth").join(name.to_string());
+        let folder = self.path("auth/tickets");
+        DirBuilder::new().mode(0o700).recursive(true).create(&folder).unwrap();
+        let path = folder.join(Ticket::parse(ticket).unwrap().file_name(&name));
         fs::write(&path, content).unwrap();
         path
+    }
+
+    /// Puts an auth file without a ticket, as the plugin does for CRI-O.
+    pub(crate) fn put_without_ticket(&self, namespace: &str, repository: &str, content: &str) {
+        let name = AuthFileName::new(&namespace.parse().unwrap(), repository).unwrap();
+        fs::write(self.path("auth").join(name.to_string()), content).unwrap();
     }
 
     /// Every file in the auth folder, those in use as well.
@@ -76,7 +93,7 @@ impl Place {
             entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect()
         };
         let folder = self.path("auth");
-        [list(&folder), list(&folder.join("in-use"))].concat()
+        [list(&folder), list(&folder.join("in-use")), list(&folder.join("tickets"))].concat()
     }
 
     /// Two mirrors for `docker.io`, in `registries.conf` and for containerd.
@@ -148,6 +165,19 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What the kubelet sends as `auth` when the plugin has answered with this ticket.
+pub(crate) fn ticket(ticket: &str) -> Vec<u8> {
+    let mut auth = Vec::new();
+    append(&mut auth, 1, Ticket::USERNAME.as_bytes());
+    append(&mut auth, 2, ticket.as_bytes());
+    auth
+}
+
+/// A pull with [`TICKET`].
+pub(crate) fn pull_with_ticket(image: &str, namespace: &str) -> Vec<u8> {
+    pull(image, namespace, Some(&ticket(TICKET)))
 }
 
 /// `PullImageRequest` of a Pod, with what a newer kubelet might add.

@@ -54,9 +54,9 @@ fn what_makes_no_sense_is_refused_with_what_would() {
         (&["--api-timeout", "60"], "--api-timeout does not take \"60\": use 1 to 19 seconds"),
         (
             &["--remove-unclaimed-after", "0"],
-            "--remove-unclaimed-after does not take \"0\": use 5 to 86400 seconds",
+            "--remove-unclaimed-after does not take \"0\": use 1 to 86400 seconds",
         ),
-        (&["--deliver", "pigeon"], "--deliver does not take \"pigeon\": use file or answer"),
+        (&["--deliver", "pigeon"], "--deliver does not take \"pigeon\": use file, ticket or answer"),
         (
             &["--answer-credentials-to-every-host-of-the-pull"],
             "--answer-credentials-to-every-host-of-the-pull needs --deliver answer",

@@ -124,6 +124,8 @@ impl Team {
             .arg(self.root.join("none"))
             .arg("--journal-socket")
             .arg(self.root.join("none"))
+            // Whoever plays the runtime here may be slower than one.
+            .args(["--remove-unclaimed-after", "60"])
             .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says no by a panic")]
 
+mod apart;
 mod api_server;
 mod auth_folder;
 mod cluster;
@@ -20,5 +21,6 @@ mod plugin;
 mod requests;
 mod secrets;
 mod stage;
+mod tickets;
 mod trust;
 mod usage;

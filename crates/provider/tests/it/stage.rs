@@ -86,6 +86,8 @@ impl Stage {
         ] {
             command.arg(option).arg(self.path(name));
         }
+        // A test may look at the file later than any runtime would.
+        command.args(["--remove-unclaimed-after", "3600"]);
         Plugin { command, shows_credentials: false }
     }
 

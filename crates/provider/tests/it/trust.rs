@@ -92,7 +92,9 @@ fn a_proxy_in_the_environment_is_used_only_if_asked_for() {
         stream.shutdown(Shutdown::Both).unwrap();
         head
     });
-    let ran = plugin().arg("--proxy-from-environment").run(request(&cluster.token));
+    // Another image: for this one a file was handed over before.
+    let other = request(&cluster.token).replace("library/nginx", "library/redis");
+    let ran = plugin().arg("--proxy-from-environment").run(other);
     ran.failed();
     let seen = seen.join().unwrap();
     assert!(seen.starts_with("CONNECT 127.0.0.1:") && !seen.contains("Bearer"), "{seen}");

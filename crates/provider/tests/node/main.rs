@@ -3,6 +3,7 @@
 
 mod access;
 mod answers;
+mod apart;
 mod canary;
 mod hosts;
 mod interrupted;
@@ -76,6 +77,10 @@ const ROWS: &[Row] = &[
     ("another_namespace_may_not_run_the_image_afterwards", "private", HANDED, access::brought_before),
     ("another_namespace_may_not_run_the_image_beforehand", "awaited", HANDED, access::brought_after),
     ("another_service_account_may_after_its_own_check", "accounts", HANDED, access::second_service_account),
+    ("a_leftover_opens_nothing_to_another_account", "leftover", HANDED, apart::leftover),
+    ("nor_with_named_secrets", "leftover-named", HANDED, apart::leftover_with_named_secrets),
+    ("nor_without_the_api_server", "leftover-alone", HANDED, apart::leftover_without_the_api_server),
+    ("accounts_that_pull_at_the_same_moment_are_apart", "same-moment", HANDED, apart::at_the_same_moment),
     ("the_password_is_nowhere_else", "canary", HANDED, canary::nowhere_else),
     ("after_back_off_nothing_stays", "back-off", HANDED, leftovers::back_off),
     ("after_deletion_nothing_stays", "deleted", HANDED, leftovers::deleted_pods),
@@ -83,6 +88,7 @@ const ROWS: &[Row] = &[
     ("a_taker_killed_in_a_pull_leaves_nothing", "killed-taker", HANDED, interrupted::killed_taker),
     ("containerd_killed_under_load_hangs_no_pull", "load", IMAGES, interrupted::killed_under_load),
     ("fifty_pods_beside_what_killed_plugins_left", "fifty", HANDED, many::fifty_beside_killed_plugins),
+    ("a_hundred_pods_at_once", "hundred", HANDED, many::hundred),
     ("fifty_pods_with_the_kubelets_limit", "fifty-limited", HANDED, many::fifty_with_limit),
     // The last, so that it has seen them all.
     ("no_registry_was_ever_shown_anothers_credential", "shown", HANDED, hosts::shown_in_all_scenarios),
@@ -122,14 +128,16 @@ fn handing_over(runtime: Runtime) -> Options {
     options.providers = vec![
         Provider {
             images: &["docker.io", "*.test", "127.0.0.1:5001", "localhost:5001", "node-a:5001"],
-            // Short enough to be waited for, and longer than any pull here takes.
-            args: &["--remove-unclaimed-after=10", "--remove-in-use-after=20"],
+            args: handing_over_args(runtime),
             ..Provider::new(Path::new(PLUGIN))
         },
         Provider {
             name: "with-named-secrets",
             images: &["by.name.test"],
-            args: &["--secrets=named"],
+            args: match runtime {
+                Runtime::ContainerdWithImages => &["--secrets=named", "--deliver=ticket"],
+                _ => &["--secrets=named"],
+            },
             annotations: &["pullwright.dev/pull-secrets"],
             ..Provider::new(Path::new(PLUGIN))
         },
@@ -144,6 +152,17 @@ fn handing_over(runtime: Runtime) -> Options {
     ];
     include_str!("registries.conf").clone_into(&mut options.registries_conf);
     options
+}
+
+/// Bounds that are short enough to be waited for, and longer than any pull here takes; that on files without a ticket is the
+/// usual one.
+fn handing_over_args(runtime: Runtime) -> &'static [&'static str] {
+    match runtime {
+        Runtime::ContainerdWithImages => {
+            &["--deliver=ticket", "--remove-tickets-after=10", "--remove-in-use-after=20"]
+        }
+        _ => &["--remove-in-use-after=20"],
+    }
 }
 
 /// A node whose plugin answers the kubelet.

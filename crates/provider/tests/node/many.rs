@@ -71,15 +71,25 @@ pub(crate) fn beside_the_go_plugin(scenario: &mut Scenario<'_>) -> Outcome {
     Ok(())
 }
 
-/// One burst, in a namespace of its own.
+pub(crate) fn hundred(scenario: &mut Scenario<'_>) -> Outcome {
+    let pulls = many(scenario, "0", 2 * PODS)?;
+    assert_eq!(pulls.failed, []);
+    Ok(())
+}
+
 fn fifty(scenario: &mut Scenario<'_>, run: &str) -> Result<Pulls, Box<dyn Error>> {
+    many(scenario, run, PODS)
+}
+
+/// One burst, in a namespace of its own.
+fn many(scenario: &mut Scenario<'_>, run: &str, pods: usize) -> Result<Pulls, Box<dyn Error>> {
     let burst = scenario.in_namespace(&format!("{}-{run}", scenario.namespace()))?;
     burst.node().push("mirror", "library/fifty:1")?;
     burst.give_login("mirror", MIRROR_LOGIN)?;
-    let pulls = scenario::burst(&burst, "docker.io/library/fifty:1", PODS);
+    let pulls = scenario::burst(&burst, "docker.io/library/fifty:1", pods);
     burst.delete_pods()?;
     let pulls = pulls?;
     let limited = pulls.failed.iter().filter(|(_, why)| why.contains(LIMITED)).count();
-    scenario.figure(format!("{PODS} Pods: {pulls}; failed by the kubelet's limit: {limited}"));
+    scenario.figure(format!("{pods} Pods: {pulls}; failed by the kubelet's limit: {limited}"));
     Ok(pulls)
 }

@@ -73,9 +73,8 @@ fn parse(mut options: &[&str]) -> Outcome<Wanted> {
         return Err(USAGE.into());
     }
     let usual = || match runtime {
-        Runtime::Containerd | Runtime::ContainerdWithImages => {
-            Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/stand-in-plugin.sh"))
-        }
+        Runtime::ContainerdWithImages => find("crio-credential-provider"),
+        Runtime::Containerd => Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/stand-in-plugin.sh")),
         Runtime::Crio => find("go-crio-credential-provider"),
     };
     let plugin = plugin.map_or_else(usual, Ok)?;

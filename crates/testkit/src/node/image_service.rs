@@ -40,7 +40,7 @@ impl Node<'_> {
             .args(["--certs-d", HOSTS_FOLDER])
             .args(["--global-auth-file", GLOBAL_AUTH_FILE])
             // As short as the plugin's in the tests.
-            .args(["--remove-unclaimed-after", "10", "--remove-in-use-after", "20"]);
+            .args(["--remove-tickets-after", "10", "--remove-in-use-after", "20"]);
         let mut service = Service::start(PROGRAM, command, &self.root().join("logs"))?;
         service.wait_for_log("serving on", Duration::from_secs(30))?;
         self.image_service.replace(Some(service));

@@ -67,7 +67,7 @@ impl Options {
     pub fn new(runtime: Runtime, plugin: &Path) -> Self {
         Self {
             runtime,
-            providers: vec![Provider::new(plugin)],
+            providers: vec![Provider { args: runtime.plugin_args(), ..Provider::new(plugin) }],
             registries: vec![Registry { name: "mirror", port: 5000, logins: vec![MIRROR_LOGIN], tls: false }],
             mirrors: vec![Mirror { source: "docker.io", registry: "mirror" }],
             registries_conf: String::new(),

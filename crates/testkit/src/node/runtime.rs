@@ -52,6 +52,15 @@ impl Runtime {
         }
     }
 
+    /// What our plugin is told on a node with it.
+    #[must_use]
+    pub fn plugin_args(self) -> &'static [&'static str] {
+        match self {
+            Self::ContainerdWithImages => &["--deliver=ticket"],
+            Self::Containerd | Self::Crio => &[],
+        }
+    }
+
     /// The name of its program, which is that of its log too.
     #[must_use]
     pub fn program(self) -> &'static str {

@@ -14,8 +14,8 @@ use rustix::{
 
 use crate::{Error, error::Doing};
 
-/// Where a runtime keeps the credentials it has taken, inside the auth folder.
-const IN_USE: &str = "in-use";
+/// Where a runtime keeps the credentials it has taken, and where those for tickets wait, inside the auth folder.
+const WITHIN: [&str; 2] = ["in-use", "tickets"];
 
 /// What happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,15 +54,13 @@ pub struct AuthEvent {
 pub(super) struct AuthFolder {
     folder: PathBuf,
     inotify: OwnedFd,
-    in_use: i32,
+    within: Vec<(i32, &'static str)>,
     events: Vec<AuthEvent>,
 }
 
 impl AuthFolder {
     /// Watches `folder` from now on.
     pub(super) fn watch(folder: &Path) -> Result<Self, Error> {
-        let in_use_folder = folder.join(IN_USE);
-        fs::create_dir_all(&in_use_folder).doing("creating", &in_use_folder)?;
         let inotify = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
             .map_err(Into::into)
             .doing("watching", folder)?;
@@ -72,10 +70,15 @@ impl AuthFolder {
             | WatchFlags::MOVED_TO
             | WatchFlags::DELETE;
         add_watch(&inotify, folder, changes).map_err(Into::into).doing("watching", folder)?;
-        let in_use = add_watch(&inotify, &in_use_folder, changes)
-            .map_err(Into::into)
-            .doing("watching", &in_use_folder)?;
-        Ok(Self { folder: folder.to_owned(), inotify, in_use, events: Vec::new() })
+        let mut within = Vec::new();
+        for name in WITHIN {
+            let folder = folder.join(name);
+            fs::create_dir_all(&folder).doing("creating", &folder)?;
+            let watch =
+                add_watch(&inotify, &folder, changes).map_err(Into::into).doing("watching", &folder)?;
+            within.push((watch, name));
+        }
+        Ok(Self { folder: folder.to_owned(), inotify, within, events: Vec::new() })
     }
 
     /// All events since the watch began.
@@ -87,7 +90,8 @@ impl AuthFolder {
                 Ok(event) => {
                     let name =
                         event.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                    let file = if event.wd() == self.in_use { format!("{IN_USE}/{name}") } else { name };
+                    let within = self.within.iter().find(|(watch, _)| *watch == event.wd());
+                    let file = within.map_or(name.clone(), |(_, folder)| format!("{folder}/{name}"));
                     let change = match event.events() {
                         flags if flags.contains(ReadFlags::CREATE) => Change::Created,
                         flags if flags.contains(ReadFlags::CLOSE_WRITE) => Change::Written,
@@ -109,7 +113,8 @@ impl AuthFolder {
     /// The files there now.
     pub(super) fn files(&self) -> Result<Vec<String>, Error> {
         let mut files = Vec::new();
-        for (prefix, folder) in [("", self.folder.clone()), ("in-use/", self.folder.join(IN_USE))] {
+        let within = WITHIN.map(|name| (format!("{name}/"), self.folder.join(name)));
+        for (prefix, folder) in [(String::new(), self.folder.clone())].into_iter().chain(within) {
             for entry in fs::read_dir(&folder).doing("reading", &folder)?.flatten() {
                 if entry.path().is_file() {
                     files.push(format!("{prefix}{}", entry.file_name().display()));

@@ -207,7 +207,8 @@ impl<'n> Scenario<'n> {
     pub fn auth_file_life(&mut self, name: &str) -> Result<Vec<(bool, Change)>, Error> {
         let in_use = |file: &str| file.starts_with("in-use/");
         let events = self.auth_events()?.into_iter();
-        let ours = events.filter(|event| event.file.trim_start_matches("in-use/").starts_with(name));
+        let plain = |file: &str| file.rsplit('/').next().is_some_and(|file| file.starts_with(name));
+        let ours = events.filter(|event| plain(&event.file));
         Ok(ours.map(|event| (in_use(&event.file), event.change)).collect())
     }
 
