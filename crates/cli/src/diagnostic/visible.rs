@@ -26,6 +26,8 @@ pub(crate) enum Visibility {
     MirrorSet,
     /// A `CredentialProviderConfig`, whose arguments and environment may be secret.
     ProviderConfig,
+    /// A `KubeletConfiguration`, of which only what it says about pulls counts.
+    KubeletConfig,
     /// containerd's `config.toml`, of which only the names count.
     ContainerdConfig,
     /// A `hosts.toml`, whose headers may be secret.
@@ -199,6 +201,7 @@ fn shows_name(visibility: Visibility, path: &[Option<&str>]) -> bool {
             }
             _ => false,
         },
+        Visibility::KubeletConfig => matches!(path, [Some(_)]),
         Visibility::ContainerdConfig => matches!(path, [Some("plugins"), ..]),
         // The name of a host is a URL, in which a password may be.
         Visibility::HostsToml => match path {
@@ -248,6 +251,9 @@ fn shows_value(visibility: Visibility, path: &[Option<&str>]) -> bool {
             K3S_TLS.contains(field)
         }
         (Visibility::K3sRegistries, path) => matches!(path, [Some("mirrors"), ..]),
+        (Visibility::KubeletConfig, path) => {
+            matches!(path, [Some("apiVersion" | "kind" | "serializeImagePulls" | "maxParallelImagePulls")])
+        }
         (Visibility::ContainerdConfig, path) => path.last() == Some(&Some("config_path")),
         (Visibility::AuthFile | Visibility::Dockercfg | Visibility::HostsToml, _) => false,
     }

@@ -31,6 +31,7 @@ pub(super) fn file(kind: Kind, path: PathBuf, text: String) -> Checked {
         Kind::HostsToml => hosts_toml::check(&file(Visibility::HostsToml)),
         Kind::ContainerdConfig => containerd_config(&file(Visibility::ContainerdConfig)),
         Kind::ProviderConfig => provider_config(&file(Visibility::ProviderConfig)),
+        Kind::KubeletConfig => kubelet_config(&file(Visibility::KubeletConfig)),
         Kind::AuthFile => auth_file(&file(Visibility::AuthFile)),
         Kind::Dockercfg => dockercfg(&file(Visibility::Dockercfg)),
     };
@@ -73,6 +74,19 @@ fn provider_config(file: &File<'_>) -> Vec<Message> {
     }
     messages.extend(kubelet::lint(&json).iter().map(|finding| file.finding(&document, finding)));
     messages
+}
+
+fn kubelet_config(file: &File<'_>) -> Vec<Message> {
+    let document = match json_of(file.text) {
+        Ok((document, _)) => document,
+        Err(error) => return vec![file.unreadable(&error)],
+    };
+    let value = document.value();
+    let said = kubelet::Pulls {
+        serialize: value["serializeImagePulls"].as_bool(),
+        at_once: value["maxParallelImagePulls"].as_i64(),
+    };
+    kubelet::pulls(said).iter().map(|finding| file.finding(&document, finding)).collect()
 }
 
 fn auth_file(file: &File<'_>) -> Vec<Message> {

@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Registries,
     /// The kubelet's credential provider configuration
     ProviderConfig,
+    /// The kubelet's own configuration, as far as it says how many images are pulled at once
+    KubeletConfig,
     /// auth.json or config.json
     AuthFile,
     /// The old .dockercfg
@@ -39,6 +41,7 @@ impl Kind {
         match self {
             Self::Registries => "registries.conf",
             Self::ProviderConfig => "CredentialProviderConfig",
+            Self::KubeletConfig => "KubeletConfiguration",
             Self::AuthFile => "auth file",
             Self::Dockercfg => ".dockercfg",
             Self::HostsToml => "hosts.toml",
@@ -70,6 +73,7 @@ impl Kind {
         };
         match document.get("kind").and_then(Node::text) {
             Some("CredentialProviderConfig") => Some(Self::ProviderConfig),
+            Some("KubeletConfiguration") => Some(Self::KubeletConfig),
             Some(_) if has("apiVersion") => Some(Self::Manifests),
             _ if has("auths") || has("credHelpers") || has("credsStore") => Some(Self::AuthFile),
             _ if document.members().iter().any(|member| of_entry(&member.node)) => Some(Self::Dockercfg),
@@ -143,6 +147,11 @@ mod tests {
             ("x", "# first\n---\n---\napiVersion: v1\nkind: List\n", Some(Kind::Manifests)),
             ("x", "kind: CredentialProviderConfig", Some(Kind::ProviderConfig)),
             ("x.yaml", "kind: CredentialProviderConfig\nproviders: [", Some(Kind::ProviderConfig)),
+            (
+                "config.yaml",
+                "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration",
+                Some(Kind::KubeletConfig),
+            ),
             ("x.yaml", "apiVersion: v1\nkind: Secret\ndata: {", Some(Kind::Manifests)),
             ("x.yaml", "apiVersion: v1\nkind: ImageTagMirrorSet\nspec: {", Some(Kind::Manifests)),
             ("x.yaml", "a: 1", None),

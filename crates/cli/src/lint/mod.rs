@@ -19,6 +19,9 @@ use crate::inputs::{GLOBAL_AUTH_FILE, NodeFiles, manifests};
 use crate::{Failure, Outcome, Streams, output};
 use report::{Checked, Report};
 
+/// Where kubeadm and most distributions keep the kubelet's own configuration.
+const KUBELET_CONFIG: &str = "/var/lib/kubelet/config.yaml";
+
 pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
     let mut files = Vec::new();
     // Objects of all files are judged together.
@@ -79,6 +82,10 @@ fn node(root: &Path) -> Result<Vec<Checked>, Message> {
     }
     if let Some(files) = providers::files(&node, None)? {
         checked.extend(provider_files(&node, files));
+        // It matters only where a plugin hands files over.
+        if let Some(text) = node.text(Path::new(KUBELET_CONFIG))? {
+            checked.push(check::file(Kind::KubeletConfig, node.shown(Path::new(KUBELET_CONFIG)), text));
+        }
     }
     Ok(checked)
 }

@@ -9,6 +9,9 @@ use crate::go::duration::Duration;
 use crate::go::quote::quote;
 
 mod pattern;
+mod pulls;
+
+pub use pulls::{Pulls, pulls};
 
 /// The provider whose answers must not be kept: it hands credentials to the runtime by file, for one pull.
 const OUR_PROVIDER: &str = "crio-credential-provider";

@@ -1,0 +1,53 @@
+//! What a `KubeletConfiguration` says about pulls that wait for one another. A plugin that hands a file over cannot know for
+//! how long the pull will wait, and the file does not wait for ever.
+
+use crate::finding::{DocPath, Finding};
+
+/// The lines of a `KubeletConfiguration` that decide how many pulls run at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pulls {
+    /// `serializeImagePulls`, which is true if nothing is said.
+    pub serialize: Option<bool>,
+    /// `maxParallelImagePulls`, without which there is no bound.
+    pub at_once: Option<i64>,
+}
+
+/// Why a pull may find its file gone on a node with CRI-O.
+#[must_use]
+pub fn pulls(pulls: Pulls) -> Option<Finding> {
+    const HELP: &str = "set serializeImagePulls: false and leave out maxParallelImagePulls; or raise --remove-unclaimed-after of \
+                        crio-credential-provider, and any Pod of the namespace can take the file for that much longer; with \
+                        --deliver ticket (containerd) nothing is to be done";
+    let (key, how_many) = match pulls {
+        Pulls { serialize: Some(false), at_once: None } => return None,
+        Pulls { serialize: Some(false), at_once: Some(most) } => {
+            ("maxParallelImagePulls", format!("at most {most} images at a time"))
+        }
+        Pulls { serialize, .. } => {
+            let said = if serialize.is_none() { ", which is its default" } else { "" };
+            ("serializeImagePulls", format!("one image at a time{said}"))
+        }
+    };
+    let message = format!(
+        "the kubelet pulls {how_many}: a pull that waits for more than 2 s finds the auth file that was handed over for it gone"
+    );
+    Some(Finding::warning("kubelet/pulls-wait", DocPath::root().key(key), message).with_help(HELP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pulls_that_wait_for_one_another_are_reported_with_the_line_that_says_so() {
+        for (serialize, at_once, expected) in [
+            (Some(false), None, None),
+            (None, None, Some("serializeImagePulls")),
+            (Some(true), None, Some("serializeImagePulls")),
+            (Some(false), Some(5), Some("maxParallelImagePulls")),
+        ] {
+            let found = pulls(Pulls { serialize, at_once }).map(|finding| finding.at.to_string());
+            assert_eq!(found.as_deref(), expected, "{serialize:?} {at_once:?}");
+        }
+    }
+}
