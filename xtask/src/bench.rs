@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
 }
 
 fn engine(arguments: &[&str]) -> Result<bool, String> {
-    let program = oracle::build()?;
+    let program = oracle::ensure()?;
     let mut command =
         cargo(&["run", "--profile", "dist", "--quiet", "--package", "pullwright-oracle", "--", "bench"]);
     succeed(command.arg("--oracle").arg(program).args(arguments)).map(|()| true)
@@ -58,7 +58,7 @@ fn images(arguments: &[&str]) -> Result<bool, String> {
 /// The instructions, the memory and the size of the plugin as it is shipped, against their bounds.
 pub(crate) fn cost() -> Outcome {
     if let Err(missing) = programs::ensure(Tier::Tracer) {
-        return Outcome::NotRun { why: missing.to_string() };
+        return missing.into();
     }
     let plugin = match shipped("pullwright-provider", "crio-credential-provider") {
         Ok(plugin) => plugin,

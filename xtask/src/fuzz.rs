@@ -47,7 +47,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
 /// A short run of every target as a tier of the tests.
 pub(crate) fn tier(seconds: u64) -> Outcome {
     if !has("c++") && !has("g++") && !has("clang++") {
-        return Outcome::NotRun { why: "needs a C++ compiler for libFuzzer".to_owned() };
+        return Outcome::NotRun {
+            why: "needs a C++ compiler for libFuzzer; run as root: apt-get install g++".to_owned(),
+        };
     }
     match build().and_then(|()| fuzz(TARGETS, seconds)) {
         Ok(()) => Outcome::Passed { tests: Some(TARGETS.len() as u64) },

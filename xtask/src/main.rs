@@ -6,6 +6,8 @@ mod cargo;
 mod demo;
 mod fuzz;
 mod r#gen;
+mod go;
+mod machine;
 mod node;
 mod oracle;
 mod programs;
@@ -18,7 +20,7 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   demo                      the product's main job on this machine, with no cluster at hand
-  test [--fast]             every test, installing what it needs; --fast leaves out what needs Go or root
+  test [--fast]             every test, installing what it needs, Go too; --fast leaves out what needs Go or root
   oracle [--cases N] [--seed S] [--only OPERATION]
                             compare the engine with the Go libraries on N generated cases
   fuzz [--seconds N] [TARGET…]

@@ -29,7 +29,7 @@ pub(crate) fn tier(tier: Tier, arguments: &[&str]) -> Outcome {
             programs.pass_to(&mut command);
             test(&mut command)
         }
-        Err(missing) => Outcome::NotRun { why: missing.to_string() },
+        Err(missing) => missing.into(),
     }
 }
 
@@ -39,8 +39,7 @@ pub(crate) fn begin_with_images(arguments: &[&str]) -> Beside {
 }
 
 fn with_images(arguments: &[&str]) -> Result<Command, Outcome> {
-    let programs =
-        programs::ensure(Tier::Node).map_err(|missing| Outcome::NotRun { why: missing.to_string() })?;
+    let programs = programs::ensure(Tier::Node)?;
     let tests = arguments.split(|argument| *argument == "--").next().unwrap_or_default();
     build_node_programs()
         .and_then(|()| succeed(&mut cargo(&[&["test", "--no-run"], tests].concat())))

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::cargo::{cache, cargo, has, succeed, test, workspace};
+use crate::cargo::{cache, cargo, succeed, test, workspace};
+use crate::go::Go;
 use crate::tier::Outcome;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
-    let program = build()?;
+    let program = ensure()?;
     Ok(matches!(test(&mut compare(&program, arguments)), Outcome::Passed { .. }))
 }
 
@@ -17,10 +18,11 @@ const MIRROR_SETS: &str = "100000";
 
 /// The comparison as a tier of the tests.
 pub(crate) fn tier(cases: u64) -> Outcome {
-    if !has("go") {
-        return Outcome::NotRun { why: "needs go (a Go toolchain) on PATH".to_owned() };
-    }
-    let program = match build() {
+    let go = match Go::ensure() {
+        Ok(go) => go,
+        Err(missing) => return missing.into(),
+    };
+    let program = match build(&go) {
         Ok(program) => program,
         Err(why) => return Outcome::Failed { why },
     };
@@ -32,13 +34,18 @@ pub(crate) fn tier(cases: u64) -> Outcome {
     }
 }
 
+/// The Go program for whoever asked for it by name.
+pub(crate) fn ensure() -> Result<PathBuf, String> {
+    build(&Go::ensure().map_err(|missing| missing.to_string())?)
+}
+
 /// Builds the Go program into the cache; Go itself knows whether there is anything to do.
-pub(crate) fn build() -> Result<PathBuf, String> {
+fn build(go: &Go) -> Result<PathBuf, String> {
     let program = cache().join("oracle");
     println!("building the Go oracle (some minutes the first time)");
-    let mut go = Command::new("go");
-    go.args(["build", "-trimpath", "-o"]).arg(&program).arg(".").current_dir(workspace().join("oracle"));
-    succeed(go.env("CGO_ENABLED", "0")).map(|()| program)
+    let mut command = go.command(&workspace().join("oracle"));
+    command.args(["build", "-trimpath", "-o"]).arg(&program).arg(".");
+    succeed(command.env("CGO_ENABLED", "0")).map(|()| program)
 }
 
 fn compare(program: &std::path::Path, arguments: &[&str]) -> Command {

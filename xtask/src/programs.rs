@@ -12,7 +12,11 @@ use std::{
     time::Instant,
 };
 
-use crate::cargo::{cache, workspace};
+use crate::{
+    cargo::{cache, workspace},
+    go::Go,
+    machine::{Missing, User, allow_node, find, install},
+};
 
 /// How much of a cluster is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,16 +31,6 @@ pub(crate) enum Tier {
     Node,
     /// A whole node with CRI-O, which no package brings to every machine.
     Crio,
-}
-
-/// Why a tier cannot run here, in one line.
-#[derive(Debug)]
-pub(crate) struct Missing(String);
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 /// The programs of a tier, all there.
@@ -130,13 +124,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
 
 /// Builds and installs what `tier` needs and is not there yet.
 pub(crate) fn ensure(tier: Tier) -> Result<Programs, Missing> {
-    if tier >= Tier::Crio {
-        require_crio()?;
+    let packages = lacking(tier, User::this(), |program| find(program).is_some())?;
+    if !packages.is_empty() {
+        install(&packages)?;
     }
-    if tier >= Tier::Node {
-        require_root()?;
-    }
-    install_packages(tier)?;
     let mut folders = Vec::new();
     for module in &MODULES {
         let wanted: Vec<_> = module.programs.iter().filter(|(_, _, from)| tier >= *from).collect();
@@ -153,47 +144,21 @@ pub(crate) fn ensure(tier: Tier) -> Result<Programs, Missing> {
     Ok(Programs { folders })
 }
 
-fn require_crio() -> Result<(), Missing> {
-    let absent: Vec<_> = CRIO.into_iter().filter(|program| find(program).is_none()).collect();
-    if absent.is_empty() {
-        return Ok(());
+/// The packages that `tier` lacks on a machine that `has` certain programs, or why it cannot run there at all. Whoever is not
+/// root is told that before anything else, for nothing else would help.
+fn lacking(tier: Tier, user: Option<User>, has: impl Fn(&str) -> bool) -> Result<Vec<&'static str>, Missing> {
+    if tier >= Tier::Node {
+        allow_node(user)?;
     }
-    let absent = absent.join(", ");
-    Err(Missing(format!("{absent} not on this machine (searched TEST_NODE_BIN and PATH)")))
-}
-
-fn require_root() -> Result<(), Missing> {
-    // The owner of /proc/self is the effective user.
-    let owner = fs::metadata("/proc/self").map(|folder| std::os::unix::fs::MetadataExt::uid(&folder));
-    match owner {
-        Ok(0) => Ok(()),
-        Ok(_) => Err(Missing("not root: namespaces, mounts and cgroups need it".to_owned())),
-        Err(_) => Err(Missing("no /proc: a node needs Linux".to_owned())),
-    }
-}
-
-fn install_packages(tier: Tier) -> Result<(), Missing> {
-    let wanted = PACKAGES.iter().filter(|(program, _, from)| tier >= *from && find(program).is_none());
-    let absent: Vec<_> = wanted.map(|(_, package, _)| *package).collect();
-    if absent.is_empty() {
-        return Ok(());
-    }
-    let names = absent.join(" ");
-    if find("apt-get").is_none() {
-        return Err(Missing(format!(
-            "no apt-get to install {names} with: install what holds them here by hand"
+    let absent: Vec<_> = CRIO.into_iter().filter(|program| tier >= Tier::Crio && !has(program)).collect();
+    if !absent.is_empty() {
+        let absent = absent.join(", ");
+        return Err(Missing::new(format!(
+            "{absent} not on this machine (searched TEST_NODE_BIN and PATH): no package brings them, see docs/test-node.md"
         )));
     }
-    eprintln!("installing {names}");
-    let apt = |args: &[&str]| {
-        let output = Command::new("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive").output();
-        output.is_ok_and(|output| output.status.success())
-    };
-    let install = [&["install", "--yes", "--no-install-recommends"], absent.as_slice()].concat();
-    if apt(&install) || (apt(&["update"]) && apt(&install)) {
-        return Ok(());
-    }
-    Err(Missing(format!("`apt-get install {names}` failed; run it by hand to see why")))
+    let packages = PACKAGES.iter().filter(|(program, _, from)| tier >= *from && !has(program));
+    Ok(packages.map(|(_, package, _)| *package).collect())
 }
 
 /// A module at the version our go.mod pins.
@@ -211,11 +176,11 @@ impl Source {
         let folder = workspace().join("tools").join(module.folder);
         let read = |file: &str| {
             fs::read_to_string(folder.join(file))
-                .map_err(|error| Missing(format!("tools/{}/{file}: {error}", module.folder)))
+                .map_err(|error| Missing::new(format!("tools/{}/{file}: {error}", module.folder)))
         };
         let (requirements, sums) = (read("go.mod")?, read("go.sum")?);
         let version = pinned(&requirements, module.path).ok_or_else(|| {
-            Missing(format!("tools/{}/go.mod does not require {}", module.folder, module.path))
+            Missing::new(format!("tools/{}/go.mod does not require {}", module.folder, module.path))
         })?;
         let linker =
             module.version_package.map_or_else(String::new, |package| version_flags(package, &version));
@@ -240,7 +205,8 @@ impl Source {
 
     /// Builds one program into `folder` unless it is there.
     fn build(&self, name: &str, package: &str, folder: &Path) -> Result<(), Missing> {
-        let failed = |why: &dyn fmt::Display| Missing(format!("building {name} {}: {why}", self.version));
+        let failed =
+            |why: &dyn fmt::Display| Missing::new(format!("building {name} {}: {why}", self.version));
         fs::create_dir_all(folder).map_err(|error| failed(&error))?;
         // Two runs that start together build once.
         let lock = File::create(folder.join(".lock")).map_err(|error| failed(&error))?;
@@ -249,15 +215,13 @@ impl Source {
         if program.exists() {
             return Ok(());
         }
-        if find("go").is_none() {
-            return Err(Missing(format!("no go to build {name} with")));
-        }
+        let go = Go::ensure()?;
         eprintln!("building {name} {} (once; takes minutes)", self.version);
         let begun = Instant::now();
-        let mut command = Command::new("go");
+        let mut command = go.command(&self.folder);
         command.args(["build", "-v", "-trimpath", "-tags", self.tags, "-ldflags", &self.linker, "-o"]);
         command.arg(&partial).arg(format!("{}{package}", self.module));
-        command.current_dir(&self.folder).env("CGO_ENABLED", "0").stderr(Stdio::piped());
+        command.env("CGO_ENABLED", "0").stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| failed(&error))?;
         let mut lines = Vec::new();
         for line in child
@@ -297,19 +261,50 @@ fn version_flags(package: &str, version: &str) -> String {
     format!("-X {package}.gitVersion={version} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}")
 }
 
-/// A program on this machine; the same search as the testkit's.
-fn find(program: &str) -> Option<PathBuf> {
-    let folders = ["TEST_NODE_BIN", "PATH"].iter().filter_map(env::var_os);
-    let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
-    let folders: Vec<_> =
-        folders.flat_map(|paths| env::split_paths(&paths).collect::<Vec<_>>()).chain(system).collect();
-    // An absolute name stays as it is.
-    folders.iter().map(|folder| folder.join(program)).find(|path| path.is_file())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{pinned, version_flags};
+    use super::*;
+
+    const ALL: [Tier; 5] = [Tier::Tracer, Tier::ControlPlane, Tier::Registry, Tier::Node, Tier::Crio];
+
+    #[test]
+    fn as_another_user_each_tier_that_needs_root_says_so() {
+        for tier in ALL {
+            for has in [true, false] {
+                let lacking =
+                    lacking(tier, Some(User::Other), |_| has).map_err(|missing| missing.to_string());
+                match tier {
+                    Tier::Node | Tier::Crio => {
+                        assert!(lacking.unwrap_err().starts_with("needs root"), "{tier:?}");
+                    }
+                    Tier::Tracer | Tier::ControlPlane | Tier::Registry => {
+                        assert_eq!(lacking.unwrap().is_empty(), has, "{tier:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_readme_names_each_package_that_is_installed() {
+        let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
+        for package in PACKAGES.iter().map(|(_, package, _)| *package).chain([crate::go::PACKAGE]) {
+            assert!(readme.contains(&format!("`{package}`")), "{package}");
+        }
+    }
+
+    #[test]
+    fn root_lacks_packages_only_and_crio_where_it_is_asked_for() {
+        for tier in ALL {
+            let lacking =
+                |has: bool| lacking(tier, Some(User::Root), |_| has).map_err(|missing| missing.to_string());
+            assert_eq!(lacking(true), Ok(Vec::new()));
+            match tier {
+                Tier::Crio => assert!(lacking(false).unwrap_err().starts_with("crio, pinns, ")),
+                _ => assert!(lacking(false).unwrap().contains(&"strace")),
+            }
+        }
+    }
 
     #[test]
     fn a_version_is_found_in_either_form_of_require_and_not_in_replace() {

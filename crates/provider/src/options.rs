@@ -136,7 +136,7 @@ pub enum OptionsError {
 
 /// The longest time for the API server: the kubelet kills the plugin after 60 s, and the hand-over may take 40.
 const API_TIMEOUT_MAX: u64 = 19;
-/// The hidden sub-command with which a put starts the sweeper.
+/// The sub-command with which a put starts the sweeper.
 const SWEEP: &str = "sweep";
 const ENV_PREFIX: &str = "CRIO_CREDENTIAL_PROVIDER_";
 const ANNOTATION: &str = "pullwright.dev/pull-secrets";

@@ -11,6 +11,9 @@ without credentials; 1 a fault, the pull goes on without this plugin; 2 wrong us
   crio-credential-provider [OPTIONS] < request
   crio-credential-provider check [OPTIONS] --request FILE [--namespace NS]
                          replay a request from files and print the plan; nothing is written
+  crio-credential-provider sweep [--auth-dir DIR] [--lock-dir DIR] [--remove-…-after SECONDS]
+                         remove what no pull came for, each file when it is due, until none is left; the plugin starts
+                         it by itself, a timer may do so too
 
 Each option can also be given in the environment, as CRIO_CREDENTIAL_PROVIDER_ and its name in capitals
 (CRIO_CREDENTIAL_PROVIDER_AUTH_DIR); the command line wins.

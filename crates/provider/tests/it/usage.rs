@@ -47,6 +47,18 @@ fn what_the_help_names_is_an_option() {
 }
 
 #[test]
+fn the_sub_commands_of_the_help_run() {
+    let help = said(&["--help"]).stdout;
+    let lines = help.lines().filter_map(|line| line.strip_prefix("  crio-credential-provider "));
+    let words: Vec<_> = lines.filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(words, ["[OPTIONS]", "check", "sweep"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name| folder.path().join(name).display().to_string();
+    let ran = said(&["sweep", "--auth-dir", &path("auth"), "--lock-dir", &path("locks")]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "nothing is there to be removed");
+}
+
+#[test]
 fn wrong_usage_is_told_apart_from_a_fault() {
     for (args, says) in [
         (&["--bogus"][..], "crio-credential-provider: invalid option '--bogus'\nTry --help.\n"),

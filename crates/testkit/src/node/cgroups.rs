@@ -15,10 +15,35 @@ const MOUNTED_AT: &str = "/sys/fs/cgroup";
 /// The roots of all hierarchies: one with cgroup v2, several with v1.
 fn hierarchies() -> Vec<PathBuf> {
     let root = Path::new(MOUNTED_AT);
-    if root.join("cgroup.procs").exists() {
+    if is_hierarchy(root) {
         return vec![root.to_owned()];
     }
-    folders_in(root).into_iter().filter(|folder| folder.join("cgroup.procs").exists()).collect()
+    folders_in(root).into_iter().filter(|folder| is_hierarchy(folder)).collect()
+}
+
+/// Whether a hierarchy is mounted at `folder`: the kernel puts this file there, and nobody else can.
+fn is_hierarchy(folder: &Path) -> bool {
+    folder.join("cgroup.procs").is_file()
+}
+
+/// The kernel's list of controllers without those that are mounted nowhere: a runtime that believes the list sets limits
+/// that runc cannot. `None` with cgroup v2, where nobody asks that list.
+pub(super) fn mounted_controllers() -> Result<Option<String>, Error> {
+    let (root, list) = (Path::new(MOUNTED_AT), Path::new("/proc/cgroups"));
+    if is_hierarchy(root) {
+        return Ok(None);
+    }
+    let listed = fs::read_to_string(list).doing("reading", list)?;
+    Ok(Some(mounted_of(&listed, root)))
+}
+
+/// The lines of `listed` whose controllers are mounted below `root`, and its heading.
+fn mounted_of(listed: &str, root: &Path) -> String {
+    let mounted = |line: &&str| {
+        let name = line.split_whitespace().next().unwrap_or_default();
+        name.starts_with('#') || is_hierarchy(&root.join(name))
+    };
+    listed.lines().filter(mounted).map(|line| format!("{line}\n")).collect()
 }
 
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
@@ -72,4 +97,27 @@ fn remove_tree(folder: &Path) -> bool {
         let _ = kill_process(process, Signal::KILL);
     }
     fs::remove_dir(folder).is_ok() || !folder.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fs, mounted_of};
+
+    #[test]
+    fn a_controller_is_mounted_only_where_the_kernel_says_so() {
+        let root = tempfile::tempdir().unwrap();
+        for folder in ["memory", "cpu,cpuacct", "hugetlb"] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        for hierarchy in ["memory", "cpu,cpuacct"] {
+            fs::write(root.path().join(hierarchy).join("cgroup.procs"), "").unwrap();
+        }
+        // As systemd names two controllers of one hierarchy.
+        std::os::unix::fs::symlink("cpu,cpuacct", root.path().join("cpu")).unwrap();
+
+        let heading = "#subsys_name\thierarchy\tnum_cgroups\tenabled\n";
+        let listed = format!("{heading}cpu\t1\t1\t1\nmemory\t4\t15\t1\nhugetlb\t0\t1\t1\npids\t8\t1\t1\n");
+        let mounted = mounted_of(&listed, root.path());
+        assert_eq!(mounted, format!("{heading}cpu\t1\t1\t1\nmemory\t4\t15\t1\n"));
+    }
 }

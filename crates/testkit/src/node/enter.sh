@@ -44,13 +44,7 @@ already vm/panic_on_oom 0
 already kernel/panic 10
 already kernel/panic_on_oops 1
 
-# The kernel lists cgroup controllers that are not mounted; a runtime that believes the list sets limits that runc cannot.
-if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
-    while read -r name rest; do
-        case $name in
-        '#'*) printf '%s\t%s\n' "$name" "$rest" ;;
-        *) [ ! -d "/sys/fs/cgroup/$name" ] || printf '%s\t%s\n' "$name" "$rest" ;;
-        esac
-    done < /proc/cgroups > "$root/cgroups"
+# The controllers that are mounted, in place of all that the kernel has.
+if [ -e "$root/cgroups" ]; then
     mount --bind "$root/cgroups" /proc/cgroups
 fi

@@ -1,6 +1,7 @@
 //! The namespaces of a node: mounts, network, processes, IPC and host name of its own.
 
 use std::{
+    fs,
     io::{self, Read as _, Write as _},
     net::{Shutdown, TcpListener, TcpStream},
     path::Path,
@@ -38,6 +39,10 @@ impl Namespaces {
         unshare.wait_for_log("running", Duration::from_secs(10))?;
         let init = only_child(unshare.id())?;
         cgroups::add(cgroup, init)?;
+        if let Some(controllers) = cgroups::mounted_controllers()? {
+            let list = root.join("cgroups");
+            fs::write(&list, controllers).doing("writing", &list)?;
+        }
         let namespaces = Self { _unshare: unshare, init };
         namespaces.place().run("sh", &["-c", ENTER, "enter.sh", &root.display().to_string()])?;
         Ok(namespaces)
