@@ -20,6 +20,7 @@ mod outcome;
 mod report;
 mod run;
 pub mod secrets;
+mod shown;
 mod usage;
 
 use std::ffi::OsString;

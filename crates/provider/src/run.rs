@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pullwright_engine::credentials::{AuthFile, Choice, DocumentError, Hosts, select};
+use pullwright_engine::credentials::{AuthFile, Choice, DocumentError, Wanted, select};
 use pullwright_engine::kubelet::{Claims, Namespace, Request, Response};
 use pullwright_engine::plan::{AnyPull, any_pull};
 use pullwright_engine::reference::{Dialect, Reference};
@@ -25,6 +25,12 @@ use crate::secrets::{self, Api, Asker, Found, SecretsError};
 /// The most that is read of a request: a token and annotations of at most 256 KiB in all, and room to spare.
 pub(crate) const REQUEST_MAX: u64 = 4 << 20;
 
+/// How long a run may take in all: the kubelet kills a plugin after 60 s.
+const RUN_TIME: Duration = Duration::from_secs(55);
+/// The most that is read of the node's own auth file. It goes into every file that is written, and a runtime reads none of
+/// more than 16 MiB.
+const GLOBAL_MAX: u64 = 4 << 20;
+
 /// What a run depends on besides the request.
 pub struct Env<'a> {
     /// How it works.
@@ -40,12 +46,13 @@ pub struct Env<'a> {
 /// # Errors
 /// A fault. There being nothing to provide is none.
 pub fn run(env: &Env<'_>, mut stdin: impl Read, mut stdout: impl Write) -> Result<Outcome, Error> {
+    let begun = Instant::now();
     env.report.step("Running credential provider");
     env.report.step("Reading from stdin");
     let request = read_request(&mut stdin)?;
     env.report.about_image(request.image());
     env.report.step(format_args!("Parsed credential provider request for image {:?}", request.image()));
-    let (outcome, response) = provide(env, &request)?;
+    let (outcome, response) = provide(env, &request, begun)?;
     stdout.write_all(response.render().as_bytes()).and_then(|()| stdout.flush()).map_err(Error::Answer)?;
     Ok(outcome)
 }
@@ -59,7 +66,7 @@ fn read_request(stdin: &mut impl Read) -> Result<Request, Error> {
     Ok(Request::parse(&text)?)
 }
 
-fn provide(env: &Env<'_>, request: &Request) -> Result<(Outcome, Response), Error> {
+fn provide(env: &Env<'_>, request: &Request, begun: Instant) -> Result<(Outcome, Response), Error> {
     let (options, report) = (env.options, env.report);
     let nothing = |outcome| Ok((outcome, Response::empty(request.api_version())));
     report.step("Parsing namespace from request");
@@ -75,12 +82,10 @@ fn provide(env: &Env<'_>, request: &Request) -> Result<(Outcome, Response), Erro
     report.step(format_args!("Getting secrets from namespace: {namespace}"));
     let names = || sources.iter().map(|source| source.reference.name());
     let asker = claims.as_ref().map(|claims| Asker { request, claims });
-    let found = find_secrets(options, &node, asker, namespace, &Hosts::of(names()))?;
+    let found = find_secrets(options, &node, asker, namespace, &Wanted::of(names()), begun)?;
     let found = ManuallyDrop::new(found);
     report.step(format_args!("Got {} secret(s)", found.count()));
-    for why in &found.unusable {
-        report.passed_over(why);
-    }
+    found.lines().for_each(|why| report.passed_over(why));
     let global = global_auth_file(env, &node);
     let selection = ManuallyDrop::new(select(&found.secrets, global.as_ref(), names()));
     let entries = selection.choices().filter(|choice| matches!(choice, Choice::Namespace { .. })).count();
@@ -107,7 +112,14 @@ fn provide(env: &Env<'_>, request: &Request) -> Result<(Outcome, Response), Erro
             helper.name, helper.host
         ));
     }
-    let path = put(env, namespace, request.image(), content.bytes.expose())?;
+    if content.sources_left_out > 0 {
+        report.passed_over(format_args!(
+            "{} source(s) get no credential: the auth file would be too large",
+            content.sources_left_out
+        ));
+    }
+    let entries = entries.saturating_sub(content.sources_left_out);
+    let path = put(env, namespace, request.image(), content.bytes.expose(), begun + RUN_TIME)?;
     report.step(format_args!("Auth file path: {}", path.display()));
     let response = answer::after_file(request.api_version(), request.image(), options.pull_record);
     Ok((Outcome::Wrote { path, entries }, response))
@@ -167,16 +179,20 @@ fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Option<Vec<Pul
     Ok(Some(sources))
 }
 
-/// The pull secrets for a request, of a large namespace those about `hosts`; without an asker only those on the node.
+/// The pull secrets for a request, with what is `wanted` of them; without an asker only those on the node. They must be had
+/// within the time for them since the run has `begun`.
 pub(crate) fn find_secrets(
     options: &Options,
     node: &NodeRoot,
     asker: Option<Asker<'_>>,
     namespace: &Namespace,
-    hosts: &Hosts<'_>,
+    wanted: &Wanted<'_>,
+    begun: Instant,
 ) -> Result<Found, Error> {
+    let deadline = begun + options.api_timeout;
     if let SecretsFrom::Folder(folder) = &options.secrets {
-        return Ok(secrets::from_folder(node, folder, namespace)?);
+        let wanted = wanted.in_every_document();
+        return Ok(secrets::from_folder(node, folder, namespace, &wanted, deadline)?);
     }
     let Some((asker, token)) = asker.and_then(|asker| Some((asker, asker.request.service_account_token()?)))
     else {
@@ -184,11 +200,13 @@ pub(crate) fn find_secrets(
     };
     check_time(asker.claims)?;
     let cluster = Cluster::find(node, options)?;
-    let api = Api::new(&cluster, token, options.api_timeout, options.proxy_from_environment)
-        .map_err(SecretsError::Api)?;
+    let api =
+        Api::new(&cluster, token, deadline, options.proxy_from_environment).map_err(SecretsError::Api)?;
     let found = match &options.secrets {
-        SecretsFrom::Named { annotation } => secrets::named(&api, asker, annotation),
-        _ => secrets::list(&api, namespace, hosts),
+        SecretsFrom::Named { annotation } => {
+            secrets::named(&api, asker, annotation, &wanted.in_every_document())
+        }
+        _ => secrets::list(&api, namespace, wanted),
     };
     Ok(found?)
 }
@@ -196,7 +214,7 @@ pub(crate) fn find_secrets(
 /// The node's own auth file. One that cannot be read is passed over: the namespace's credentials still serve.
 pub(crate) fn global_auth_file(env: &Env<'_>, node: &NodeRoot) -> Option<AuthFile> {
     let path = &env.options.global_auth_file;
-    let text = match node.read(path) {
+    let text = match node.read_within(path, GLOBAL_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
@@ -214,12 +232,18 @@ pub(crate) fn global_auth_file(env: &Env<'_>, node: &NodeRoot) -> Option<AuthFil
     }
 }
 
-fn put(env: &Env<'_>, namespace: &Namespace, image: &str, content: &[u8]) -> Result<PathBuf, Error> {
+fn put(
+    env: &Env<'_>,
+    namespace: &Namespace,
+    image: &str,
+    content: &[u8],
+    deadline: Instant,
+) -> Result<PathBuf, Error> {
     let options = env.options;
     let name = AuthFileName::new(namespace, image)?;
     let handover = Handover::open(&options.auth_dir, &options.lock_dir, options.bounds)?;
     let sweeper = SweeperCommand::new(options.sweep_arguments());
-    let put = handover.put(&name, content, Instant::now() + Handover::PUT_TIME, &sweeper)?;
+    let put = handover.put(&name, content, deadline, &sweeper)?;
     if let Err(error) = &put.sweeper {
         env.report.passed_over(format_args!("no sweeper for unclaimed files: {error}"));
     }

@@ -49,7 +49,7 @@ The API server, always verified
   --kubeconfig FILE            only its cluster is read, never its credentials [default: /var/lib/kubelet/kubeconfig,
                                /etc/kubernetes/kubelet.conf, /etc/kubernetes/kubeconfig; the first that exists]
   --proxy-from-environment     use HTTPS_PROXY and NO_PROXY; not done otherwise
-  --api-timeout SECONDS        for all requests together [default: 15]
+  --api-timeout SECONDS        for all requests together, and for reading what they bring [default: 10]
 
   --journal-socket SOCKET      where journald listens [default: /run/systemd/journal/socket]
   --help, --version, --version-json

@@ -190,7 +190,11 @@ fn an_answer_without_end_is_not_read_to_its_end() {
     let cluster = Cluster::with_secret();
     cluster.api.inject(Fault::always("", Trouble::Huge(1 << 40)));
     let ran = cluster.ask();
-    cluster.failed_with(&ran, &format!("{WHAT} has more than 64 MiB: use --secrets named"));
+    cluster.failed_with(&ran, &format!("{WHAT} has more than 8 MiB"));
+    assert!(cluster.asked()[1].0.ends_with("&limit=4"), "few Secrets may be less");
+    cluster.allow(&["get"], "serviceaccounts", &["default"]);
+    let ran = cluster.plugin().args(&["--secrets", "named"]).run(request(&cluster.token));
+    cluster.failed_with(&ran, "ServiceAccount team-a/default has more than 4 MiB");
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 mod api_server;
 mod auth_folder;
+mod bounds;
 mod cluster;
 mod configuration;
 mod delivery;
