@@ -11,7 +11,7 @@ use pullwright_engine::kubelet::{Claims, Namespace, Request, Response};
 use pullwright_engine::plan::{AnyPull, any_pull};
 use pullwright_engine::reference::{Dialect, Reference};
 use pullwright_engine::registries::{LoaderEnv, PullSource, RegistriesConf};
-use pullwright_handover::{AuthFileName, Handover, SweeperCommand};
+use pullwright_handover::{AuthFileName, Handover, SweeperCommand, close_inherited};
 use pullwright_nodefiles::{LoadError, NodeRoot};
 
 use crate::answer::{self, Deliver};
@@ -21,6 +21,8 @@ use crate::options::{Options, SecretsFrom};
 use crate::outcome::Outcome;
 use crate::report::Report;
 use crate::secrets::{self, Api, Asker, Found, SecretsError};
+use crate::shown::shown;
+use crate::tidying;
 
 /// The most that is read of a request: a token and annotations of at most 256 KiB in all, and room to spare.
 pub(crate) const REQUEST_MAX: u64 = 4 << 20;
@@ -30,6 +32,9 @@ const RUN_TIME: Duration = Duration::from_secs(55);
 /// The most that is read of the node's own auth file. It goes into every file that is written, and a runtime reads none of
 /// more than 16 MiB.
 const GLOBAL_MAX: u64 = 4 << 20;
+
+/// How much of an image's name is repeated. One that is a name is shorter: 255 letters behind a host of as many.
+const IMAGE_SHOWN: usize = 600;
 
 /// What a run depends on besides the request.
 pub struct Env<'a> {
@@ -50,8 +55,9 @@ pub fn run(env: &Env<'_>, mut stdin: impl Read, mut stdout: impl Write) -> Resul
     env.report.step("Running credential provider");
     env.report.step("Reading from stdin");
     let request = read_request(&mut stdin)?;
-    env.report.about_image(request.image());
-    env.report.step(format_args!("Parsed credential provider request for image {:?}", request.image()));
+    let image = shown(request.image(), IMAGE_SHOWN);
+    env.report.about_image(&image);
+    env.report.step(format_args!("Parsed credential provider request for image {image:?}"));
     let (outcome, response) = provide(env, &request, begun)?;
     stdout.write_all(response.render().as_bytes()).and_then(|()| stdout.flush()).map_err(Error::Answer)?;
     Ok(outcome)
@@ -161,10 +167,10 @@ pub(crate) fn registries(
 /// `imagePullSecrets`.
 fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Option<Vec<PullSource>>, Error> {
     let conf = ManuallyDrop::new(registries(env.var, env.options, node)?);
-    let shown: Vec<_> = conf.files().iter().map(|path| path.display().to_string()).collect();
-    env.report.step(format_args!("Matching mirrors for registry config: {}", shown.join(", ")));
+    let files: Vec<_> = conf.files().iter().map(|path| path.display().to_string()).collect();
+    env.report.step(format_args!("Matching mirrors for registry config: {}", files.join(", ")));
     let repository = Reference::parse(Dialect::Kubelet, image)
-        .map_err(|source| Error::Image { image: image.to_owned(), source })?;
+        .map_err(|source| Error::Image { image: shown(image, IMAGE_SHOWN).into_owned(), source })?;
     let AnyPull { mut sources, elsewhere } = any_pull(&conf, &repository);
     if !elsewhere {
         return Ok(None);
@@ -244,17 +250,13 @@ fn put(
     let handover = Handover::open(&options.auth_dir, &options.lock_dir, options.bounds)?;
     let sweeper = SweeperCommand::new(options.sweep_arguments());
     let put = handover.put(&name, content, deadline, &sweeper)?;
-    if let Err(error) = &put.sweeper {
-        env.report.passed_over(format_args!("no sweeper for unclaimed files: {error}"));
-    }
-    if let Err(error) = &put.swept {
-        env.report.passed_over(error);
-    }
+    tidying::tell(env.report, &put);
     Ok(put.path)
 }
 
 /// Be the sweeper of the auth folder until nothing unclaimed is left.
 pub(crate) fn sweep(options: &Options) -> Result<(), Error> {
+    close_inherited();
     let handover = Handover::open(&options.auth_dir, &options.lock_dir, options.bounds)?;
     Ok(handover.run_sweeper(|_| {})?)
 }

@@ -31,7 +31,8 @@ Where credentials go
   --deliver file|answer        file: for CRI-O; answer: to the kubelet, for runtimes without an auth folder, and only if
                                every host of the pull is one that the credential was written for [default: file]
   --answer-credentials-to-every-host-of-the-pull
-                               with --deliver answer: also if a host would be shown a credential of another one
+                               with --deliver answer: also if a host would be shown a credential of another one; never
+                               what the global auth file holds
   --no-pull-record             do not tell the kubelet that the pull is for this service account only; any Pod on the
                                node may then use the image once it is there
 

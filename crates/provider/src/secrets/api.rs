@@ -8,12 +8,15 @@ use serde::Deserialize;
 use super::protobuf;
 use crate::cluster::Cluster;
 use crate::http::{Answer, Client, Head, HttpError};
+use crate::shown::{shown, without};
 
 /// The most that is read of one object. The API server keeps none beyond 1.5 MiB unless it is told to, and base64 makes a
 /// third more of it.
 const OBJECT_MAX: u64 = 4 << 20;
 /// The most that is read of what a server says when it refuses.
 const REFUSAL_MAX: u64 = 64 << 10;
+/// How much of that is repeated.
+const MESSAGE_SHOWN: usize = 300;
 /// The longest that a server may make us wait before the one retry.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
@@ -211,7 +214,9 @@ impl<'a> Api<'a> {
         } else {
             serde_json::from_slice::<Said>(&body).map(|said| said.message).unwrap_or_default()
         };
-        let mut message: String = message.chars().filter(|c| !c.is_control()).take(300).collect();
+        // Some servers, and more gateways, repeat what they were shown.
+        let token = self.authorization.expose().trim_start_matches("Bearer ");
+        let mut message = shown(&without(&message, token), MESSAGE_SHOWN).into_owned();
         if message.is_empty() {
             message = format!("no reason given by {} for refusing {what}", self.server);
         }
