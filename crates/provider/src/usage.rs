@@ -56,9 +56,10 @@ The API server, always verified
   --help, --version, --version-json
 ";
 
-/// The text of `--version`.
+/// The text of `--version`, with the line by which scripts know the Go plugin's.
 pub(crate) fn version() -> String {
-    format!("crio-credential-provider (pullwright) {}\n", env!("CARGO_PKG_VERSION"))
+    let version = env!("CARGO_PKG_VERSION");
+    format!("crio-credential-provider (pullwright) {version}\nVersion: {version}\n")
 }
 
 /// The text of `--version-json`.

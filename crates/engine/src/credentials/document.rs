@@ -225,6 +225,8 @@ pub(super) struct Entries<'a> {
     pub(super) by_key: BTreeMap<Cow<'a, str>, Entry>,
     /// How many were not read.
     pub(super) left_out: usize,
+    /// How many were, those with equal keys included.
+    read: usize,
 }
 
 impl<'a> Entries<'a> {
@@ -252,10 +254,11 @@ impl<'a> Entries<'a> {
             *self = Self::default();
         }
         for (key, value) in map.members() {
-            if self.by_key.len() < most || self.by_key.contains_key(&key) {
-                self.by_key.insert(key, Entry::without_text(value));
-            } else {
+            if self.read == most {
                 self.left_out += 1;
+            } else {
+                self.read += 1;
+                self.by_key.insert(key, Entry::without_text(value));
             }
         }
         Ok(())
