@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use crate::load::{Load, PullSecret};
 
-/// How many Secrets are applied at once: few enough to show progress.
+/// How many Secrets are applied at once: few enough to show progress, and for those that are a megabyte each to fit.
 const CHUNK: usize = 100;
+const CHUNK_OF_HOSTILE: usize = 4;
 
 /// Starts a control plane in `root` whose namespaces hold what `loads` say.
 ///
@@ -27,8 +28,9 @@ pub fn start(root: &Path, loads: &[Load]) -> Result<ControlPlane> {
         }
         plane.kubectl().apply(&manifests(&access(&namespace)))?;
         let secrets: Vec<Value> = load.secrets().map(|secret| manifest(&namespace, secret)).collect();
-        for (done, chunk) in secrets.chunks(CHUNK).enumerate() {
-            eprintln!("  namespace {namespace}: {} of {} Secrets", done * CHUNK, secrets.len());
+        let size = if load.hostile > 0 { CHUNK_OF_HOSTILE } else { CHUNK };
+        for (done, chunk) in secrets.chunks(size).enumerate() {
+            eprintln!("  namespace {namespace}: {} of {} Secrets", done * size, secrets.len());
             plane.kubectl().apply(&manifests(chunk))?;
         }
         filled.push(namespace);

@@ -1,5 +1,7 @@
 //! What a node and a namespace hold in one row of the benchmark.
 
+use std::collections::BTreeMap;
+
 use pullwright_engine::credentials::Sensitive;
 use pullwright_engine::go::base64;
 use pullwright_engine::kubelet::Request;
@@ -16,13 +18,23 @@ pub struct Load {
     pub registries: usize,
     /// Mirrors of the image's registry; for each there is a Secret, if there are that many.
     pub mirrors: usize,
+    /// Secrets before those, as large as a Secret can be, with a hundred thousand entries that are none.
+    pub hostile: usize,
+    /// Whether the ServiceAccount names the Secrets, and each is asked for by itself.
+    pub named: bool,
 }
+
+/// Ten Secrets and one mirror: the ordinary pull.
+pub const ORDINARY: Load = Load { secrets: 10, registries: 1, mirrors: 1, hostile: 0, named: false };
 
 impl Load {
     /// The namespace with this many Secrets.
     #[must_use]
     pub fn namespace(&self) -> String {
-        format!("with-{}", self.secrets)
+        match self.hostile {
+            0 => format!("with-{}", self.secrets),
+            hostile => format!("with-{}-and-{hostile}-hostile", self.secrets),
+        }
     }
 
     /// The node's `registries.conf`.
@@ -40,7 +52,8 @@ impl Load {
 
     /// The pull secrets, by name.
     pub fn secrets(&self) -> impl Iterator<Item = PullSecret> {
-        (0..self.secrets).map(|number| PullSecret { number })
+        let hostile = (0..self.hostile).map(|number| PullSecret { number, hostile: true });
+        hostile.chain((0..self.secrets).map(|number| PullSecret { number, hostile: false }))
     }
 
     /// How many entries the auth file must have.
@@ -54,6 +67,7 @@ impl Load {
 #[derive(Debug, Clone, Copy)]
 pub struct PullSecret {
     number: usize,
+    hostile: bool,
 }
 
 impl PullSecret {
@@ -65,12 +79,18 @@ impl PullSecret {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("pull-secret-{:04}", self.number)
+        // The hostile ones come first by name.
+        format!("{}-{:04}", if self.hostile { "hostile-secret" } else { "pull-secret" }, self.number)
     }
 
     /// What it holds, as `kubectl create secret docker-registry` writes it.
     #[must_use]
     pub fn content(&self) -> String {
+        if self.hostile {
+            // It names a host of the pull, so that it is looked at.
+            let entries: String = (0..100_000).map(|entry| format!(",\"{entry}\":0")).collect();
+            return format!("{{\"auths\":{{\"{}\":{{}}{entries}}}}}", mirror(0));
+        }
         let (user, password) = (format!("user-{}", self.number), "a-password-of-ordinary-length");
         let auth = base64::encode(format!("{user}:{password}").as_bytes());
         let entry = serde_json::json!({"username": user, "password": password, "auth": auth});
@@ -84,8 +104,13 @@ fn mirror(number: usize) -> String {
 
 /// The kubelet's request for [`IMAGE`].
 #[must_use]
-pub fn request(token: &str) -> String {
-    Request::on_behalf_of(Sensitive::from(token), std::collections::BTreeMap::new(), IMAGE).render()
+pub fn request(load: &Load, token: &str) -> String {
+    let mut annotations = BTreeMap::new();
+    if load.named {
+        let names: Vec<String> = load.secrets().map(|secret| secret.name()).collect();
+        annotations.insert("pullwright.dev/pull-secrets".to_owned(), names.join(","));
+    }
+    Request::on_behalf_of(Sensitive::from(token), annotations, IMAGE).render()
 }
 
 #[cfg(test)]
@@ -95,7 +120,7 @@ mod tests {
 
     #[test]
     fn each_secret_is_for_a_mirror_of_its_own() {
-        let load = Load { secrets: 2, registries: 2, mirrors: 3 };
+        let load = Load { secrets: 2, registries: 2, mirrors: 3, ..ORDINARY };
         let conf = load.registries_conf();
         assert_eq!(conf.matches("[[registry]]").count(), 2);
         assert_eq!(conf.matches("[[registry.mirror]]").count(), 4);
@@ -104,5 +129,15 @@ mod tests {
             AuthFile::parse(secret.content().as_bytes()).unwrap();
         }
         assert_eq!(load.entries(), 2);
+    }
+
+    #[test]
+    fn a_hostile_secret_is_as_large_as_one_can_be_and_comes_first() {
+        let load = Load { secrets: 1, hostile: 2, named: true, ..ORDINARY };
+        let names: Vec<_> = load.secrets().map(|secret| secret.name()).collect();
+        assert_eq!(names, ["hostile-secret-0000", "hostile-secret-0001", "pull-secret-0000"]);
+        let size = load.secrets().next().unwrap().content().len();
+        assert!((800_000..1 << 20).contains(&size), "{size}");
+        assert!(request(&load, "t").contains(&names.join(",")));
     }
 }

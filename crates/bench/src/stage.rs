@@ -38,7 +38,7 @@ impl Stage {
             ("etc/containers/registries.conf", load.registries_conf()),
             ("etc/kubernetes/apiserver-url.env", address),
             ("lib/kubelet/config.json", r#"{"auths":{"quay.example":{"auth":"dTpw"}}}"#.to_owned()),
-            ("request", request(token)),
+            ("request", request(&load, token)),
             ("token", token.to_owned()),
         ] {
             fs::write(root.join(name), content)?;
@@ -81,6 +81,9 @@ impl Stage {
         }
         // Whoever plays the runtime here may be slower than one.
         arguments.extend(["--remove-unclaimed-after".into(), "60".into()]);
+        if self.load.named {
+            arguments.extend(["--secrets".into(), "named".into()]);
+        }
         arguments
     }
 

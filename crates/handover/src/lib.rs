@@ -17,6 +17,9 @@
 //! # use pullwright_handover::*;
 //! # fn plugin(auths: &[u8], sweep: bool) -> Result<(), Box<dyn std::error::Error>> {
 //! let (auth, locks) = (Path::new(DEFAULT_AUTH_FOLDER), Path::new(DEFAULT_LOCK_FOLDER));
+//! if sweep {
+//!     close_inherited();
+//! }
 //! let handover = Handover::open(auth, locks, Bounds::default())?;
 //! if sweep {
 //!     return Ok(handover.run_sweeper(|_swept| ())?);
@@ -70,7 +73,7 @@ pub use name::{AuthFileName, NoImage};
 pub use pullwright_engine::kubelet::Namespace;
 pub use put::{Earlier, Put, PutError, Tidying};
 pub use sweep::{Removed, SweepError, Swept};
-pub use sweeper::{SweeperCommand, SweeperError};
+pub use sweeper::{SweeperCommand, SweeperError, close_inherited};
 pub use ticket::{PutForTicket, Ticket, TicketError, TicketTaker};
 
 /// Where CRI-O looks for auth files unless its `namespaced_auth_dir` says otherwise.

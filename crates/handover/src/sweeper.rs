@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -26,6 +27,21 @@ const AT_MOST: Duration = Duration::from_secs(10);
 /// Within which time files count as having come together.
 const TOGETHER: Duration = Duration::from_millis(50);
 
+/// Closes everything that this process was left by whoever started it. To be called by a sweeper before it opens anything.
+///
+/// A descriptor that lacks `CLOEXEC` comes along through the plugin, which may have it from a script around it: the kubelet's
+/// pipe, for one, and the kubelet waits until nobody holds it. The plugin cannot keep it back, since it does not know what the
+/// descriptors that it did not open are for.
+pub fn close_inherited() {
+    let Ok(open) = std::fs::read_dir("/proc/self/fd") else { return };
+    let names = open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<RawFd>().ok());
+    // To the end, before any is closed: the listing is one of them, and gone by then.
+    let open: Vec<RawFd> = names.filter(|&number| number > 2).collect();
+    for number in open {
+        let _ = nix::unistd::close(number);
+    }
+}
+
 /// Why there is no sweeper, or why it stopped.
 #[derive(Debug, Error)]
 pub enum SweeperError {
@@ -46,7 +62,7 @@ pub enum SweeperError {
 /// How the running program is told to be the sweeper: the arguments after its name. Everybody can read them, so
 /// they hold paths and bounds only.
 ///
-/// With them, the program opens the same [`Handover`] and calls [`Handover::run_sweeper`].
+/// With them, the program calls [`close_inherited`], opens the same [`Handover`] and calls [`Handover::run_sweeper`].
 #[derive(Debug, Clone)]
 pub struct SweeperCommand {
     args: Vec<OsString>,
@@ -58,8 +74,9 @@ impl SweeperCommand {
         Self { args: args.into_iter().map(Into::into).collect() }
     }
 
-    /// Starts the program again with nothing of ours: no descriptor (the kubelet waits for whoever holds the
-    /// plugin's output), no environment, no folder that could not be unmounted.
+    /// Starts the program again with nothing of ours: no output (the kubelet waits for whoever holds the
+    /// plugin's), no environment, no folder that could not be unmounted. What else is open it closes by itself:
+    /// [`close_inherited`].
     fn start(&self) -> io::Result<()> {
         let mut command = Command::new(THIS_PROGRAM);
         if let Some(name) = std::env::args_os().next() {

@@ -50,6 +50,14 @@ impl NodeRoot {
     /// # Errors
     /// If it cannot be opened or read, is not a regular file, or is too large to be configuration.
     pub fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.read_within(path, MAX_BYTES)
+    }
+
+    /// The same for a file of at most `most` bytes.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_within(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
         // NONBLOCK: opening a pipe that somebody left there must not hang.
         let file = File::from(self.open(path, OFlags::RDONLY | OFlags::NONBLOCK)?);
         let metadata = file.metadata()?;
@@ -59,9 +67,9 @@ impl NodeRoot {
         if !metadata.is_file() {
             return Err(io::Error::other("not a regular file"));
         }
-        let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-        file.take(MAX_BYTES + 1).read_to_end(&mut content)?;
-        if content.len() as u64 > MAX_BYTES {
+        let mut content = Vec::with_capacity(usize::try_from(metadata.len().min(most)).unwrap_or(0));
+        file.take(most + 1).read_to_end(&mut content)?;
+        if content.len() as u64 > most {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         Ok(content)
@@ -72,7 +80,15 @@ impl NodeRoot {
     /// # Errors
     /// As [`Self::read`], and if it is not UTF-8.
     pub fn read_text(&self, path: &Path) -> io::Result<String> {
-        String::from_utf8(self.read(path)?)
+        self.read_text_within(path, MAX_BYTES)
+    }
+
+    /// The same for a file of at most `most` bytes.
+    ///
+    /// # Errors
+    /// As [`Self::read_text`].
+    pub fn read_text_within(&self, path: &Path, most: u64) -> io::Result<String> {
+        String::from_utf8(self.read_within(path, most)?)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pullwright_engine::credentials::{Credential, Selection, Sensitive};
+use pullwright_engine::credentials::{Choice, Credential, Selection, Sensitive};
 use pullwright_engine::kubelet::exec::AuthConfig;
 use pullwright_engine::kubelet::{ApiVersion, Response};
 use pullwright_engine::registries::PullSource;
@@ -68,7 +68,8 @@ pub(crate) fn with_ticket(version: ApiVersion, image: &str, ticket: &Ticket) -> 
     response
 }
 
-/// The answer with credentials, in the order of the sources.
+/// The answer with credentials of the namespace, in the order of the sources. The node's own are never answered: whoever
+/// writes a Secret could have them shown to every host of the pull, and the kubelet offers them by itself where they belong.
 pub(crate) fn with_credentials(
     version: ApiVersion,
     image: &str,
@@ -77,9 +78,10 @@ pub(crate) fn with_credentials(
     every_host: bool,
 ) -> Result<Response, AnswerError> {
     let mut credentials: Vec<Credential> = Vec::new();
-    for (position, source) in sources.iter().enumerate() {
+    for (position, (source, choice)) in sources.iter().zip(selection.choices()).enumerate() {
         let host = || source.reference.domain().to_owned();
-        let Some(credential) = selection.credential(position) else {
+        let of_namespace = matches!(choice, Choice::Namespace { .. });
+        let Some(credential) = selection.credential(position).filter(|_| of_namespace) else {
             // This host would be shown the others' credentials.
             if every_host {
                 continue;

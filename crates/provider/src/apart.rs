@@ -19,7 +19,7 @@ type Provided = Result<(Outcome, Response), Error>;
 
 /// Passes on what a run came to; if that is no credential, and there was one for the same namespace and image before, sees to
 /// it that the pull finds none of another's, and answers that it is this service account's.
-pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: Provided) -> Provided {
+pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: Provided, deadline: Instant) -> Provided {
     let provides = provided.as_ref().is_ok_and(|(outcome, _)| outcome.provides());
     if provides || env.options.deliver != Deliver::File || !env.options.pull_record {
         return provided;
@@ -33,7 +33,7 @@ pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: Provided) -> Prov
             error.to_string()
         }
     };
-    match handover.clear(&name, Instant::now() + Handover::PUT_TIME) {
+    match handover.clear(&name, deadline) {
         Ok(Earlier::Replaced) => {
             env.report.step("Removed the auth file of an earlier pull that did not begin")
         }

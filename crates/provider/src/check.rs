@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
+use std::time::Instant;
 
-use pullwright_engine::credentials::Hosts;
+use pullwright_engine::credentials::Wanted;
 use pullwright_engine::kubelet::{Namespace, Request};
 use pullwright_engine::plan::{Inputs, plan};
 use pullwright_nodefiles::NodeRoot;
@@ -33,10 +34,8 @@ pub(crate) fn run(
     let env = Env { options, var, report: &report };
     let asker = claims.as_ref().map(|claims| Asker { request: &request, claims });
     // Every Secret is looked at closely: whoever asks wants to know what is wrong with them.
-    let found = run::find_secrets(options, &node, asker, &namespace, &Hosts::any())?;
-    for why in &found.unusable {
-        report.passed_over(why);
-    }
+    let found = run::find_secrets(options, &node, asker, &namespace, &Wanted::anything(), Instant::now())?;
+    found.lines().for_each(|why| report.passed_over(why));
     let plan = plan(&Inputs {
         image: request.image(),
         namespace: namespace.as_str(),

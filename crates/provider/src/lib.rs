@@ -21,6 +21,8 @@ mod outcome;
 mod report;
 mod run;
 pub mod secrets;
+mod shown;
+mod tidying;
 mod usage;
 
 use std::ffi::OsString;
@@ -52,6 +54,11 @@ pub fn main(
             return ExitCode::from(2);
         }
     };
+    if matches!(command, Command::Provide(_) | Command::Check { .. }) {
+        // No core file, whatever core_pattern says: it would hold the token and every credential. Where the system refuses,
+        // the pull matters more.
+        let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
     let result = match command {
         Command::Help => say(usage::HELP),
         Command::Version => say(&usage::version()),
@@ -70,9 +77,6 @@ pub fn main(
 }
 
 fn provide(options: &Options, var: &impl Fn(&str) -> Option<OsString>) -> Result<(), Error> {
-    // No core file, whatever core_pattern says: it would hold the token and every credential. Where the system refuses,
-    // the pull matters more.
-    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let report = Report::new(journal::Journal::connect(&options.journal_socket));
     let env = Env { options, var, report: &report };
     let result = run(&env, io::stdin().lock(), io::stdout().lock());

@@ -102,7 +102,7 @@ impl Default for Options {
             certificate_authority: None,
             kubeconfig: None,
             proxy_from_environment: false,
-            api_timeout: Duration::from_secs(15),
+            api_timeout: Duration::from_secs(10),
             journal_socket: "/run/systemd/journal/socket".into(),
         }
     }
@@ -134,7 +134,7 @@ pub enum OptionsError {
     },
 }
 
-/// The longest time for the API server: the kubelet kills the plugin after 60 s, and the hand-over may take 40.
+/// The longest time for Secrets: the kubelet kills the plugin after 60 s, and the hand-over may take 40.
 const API_TIMEOUT_MAX: u64 = 19;
 /// The sub-command with which a put starts the sweeper.
 const SWEEP: &str = "sweep";

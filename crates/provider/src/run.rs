@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::mem::ManuallyDrop;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pullwright_engine::credentials::{AuthFile, Choice, DocumentError, Hosts, select};
+use pullwright_engine::credentials::{AuthFile, Choice, DocumentError, Wanted, select};
 use pullwright_engine::kubelet::{Claims, Namespace, Request, Response};
 use pullwright_engine::plan::{AnyPull, any_pull};
 use pullwright_engine::reference::{Dialect, Reference};
 use pullwright_engine::registries::{LoaderEnv, PullSource, RegistriesConf};
-use pullwright_handover::{AuthFileName, FolderError, Handover, SweeperCommand};
+use pullwright_handover::{AuthFileName, FolderError, Handover, SweeperCommand, close_inherited};
 use pullwright_nodefiles::{LoadError, NodeRoot};
 
 use crate::answer::{self, Deliver};
@@ -21,9 +21,20 @@ use crate::options::{Options, SecretsFrom};
 use crate::outcome::Outcome;
 use crate::report::Report;
 use crate::secrets::{self, Api, Asker, Found, SecretsError};
+use crate::shown::shown;
+use crate::tidying;
 
 /// The most that is read of a request: a token and annotations of at most 256 KiB in all, and room to spare.
 pub(crate) const REQUEST_MAX: u64 = 4 << 20;
+
+/// How long a run may take in all: the kubelet kills a plugin after 60 s.
+const RUN_TIME: Duration = Duration::from_secs(55);
+/// The most that is read of the node's own auth file. It goes into every file that is written, and a runtime reads none of
+/// more than 16 MiB.
+const GLOBAL_MAX: u64 = 4 << 20;
+
+/// How much of an image's name is repeated. One that is a name is shorter: 255 letters behind a host of as many.
+const IMAGE_SHOWN: usize = 600;
 
 /// What a run depends on besides the request.
 pub struct Env<'a> {
@@ -40,13 +51,16 @@ pub struct Env<'a> {
 /// # Errors
 /// A fault. There being nothing to provide is none.
 pub fn run(env: &Env<'_>, mut stdin: impl Read, mut stdout: impl Write) -> Result<Outcome, Error> {
+    let begun = Instant::now();
     env.report.step("Running credential provider");
     env.report.step("Reading from stdin");
     let request = read_request(&mut stdin)?;
-    env.report.about_image(request.image());
-    env.report.step(format_args!("Parsed credential provider request for image {:?}", request.image()));
-    let provided = provide(env, &request);
-    let (outcome, response) = apart::keep(env, &request, provided)?;
+    let image = shown(request.image(), IMAGE_SHOWN);
+    env.report.about_image(&image);
+    env.report.step(format_args!("Parsed credential provider request for image {image:?}"));
+    let deadline = begun + RUN_TIME;
+    let provided = provide(env, &request, begun, deadline);
+    let (outcome, response) = apart::keep(env, &request, provided, deadline)?;
     stdout.write_all(response.render().as_bytes()).and_then(|()| stdout.flush()).map_err(Error::Answer)?;
     Ok(outcome)
 }
@@ -60,7 +74,12 @@ fn read_request(stdin: &mut impl Read) -> Result<Request, Error> {
     Ok(Request::parse(&text)?)
 }
 
-fn provide(env: &Env<'_>, request: &Request) -> Result<(Outcome, Response), Error> {
+fn provide(
+    env: &Env<'_>,
+    request: &Request,
+    begun: Instant,
+    deadline: Instant,
+) -> Result<(Outcome, Response), Error> {
     let (options, report) = (env.options, env.report);
     let nothing = |outcome| Ok((outcome, Response::empty(request.api_version())));
     report.step("Parsing namespace from request");
@@ -76,12 +95,10 @@ fn provide(env: &Env<'_>, request: &Request) -> Result<(Outcome, Response), Erro
     report.step(format_args!("Getting secrets from namespace: {namespace}"));
     let names = || sources.iter().map(|source| source.reference.name());
     let asker = claims.as_ref().map(|claims| Asker { request, claims });
-    let found = find_secrets(options, &node, asker, namespace, &Hosts::of(names()))?;
+    let found = find_secrets(options, &node, asker, namespace, &Wanted::of(names()), begun)?;
     let found = ManuallyDrop::new(found);
     report.step(format_args!("Got {} secret(s)", found.count()));
-    for why in &found.unusable {
-        report.passed_over(why);
-    }
+    found.lines().for_each(|why| report.passed_over(why));
     let global = global_auth_file(env, &node);
     let selection = ManuallyDrop::new(select(&found.secrets, global.as_ref(), names()));
     let entries = selection.choices().filter(|choice| matches!(choice, Choice::Namespace { .. })).count();
@@ -108,12 +125,18 @@ fn provide(env: &Env<'_>, request: &Request) -> Result<(Outcome, Response), Erro
             helper.name, helper.host
         ));
     }
+    if content.sources_left_out > 0 {
+        report.passed_over(format_args!(
+            "{} source(s) get no credential: the auth file would be too large",
+            content.sources_left_out
+        ));
+    }
     let file = File {
         name: AuthFileName::new(namespace, request.image())?,
         content: content.bytes.expose(),
-        entries,
+        entries: entries.saturating_sub(content.sources_left_out),
     };
-    hand_over(env, request, &file)
+    hand_over(env, request, &file, deadline)
 }
 
 /// The token's claims; none without a token.
@@ -152,10 +175,10 @@ pub(crate) fn registries(
 /// `imagePullSecrets`.
 fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Option<Vec<PullSource>>, Error> {
     let conf = ManuallyDrop::new(registries(env.var, env.options, node)?);
-    let shown: Vec<_> = conf.files().iter().map(|path| path.display().to_string()).collect();
-    env.report.step(format_args!("Matching mirrors for registry config: {}", shown.join(", ")));
+    let files: Vec<_> = conf.files().iter().map(|path| path.display().to_string()).collect();
+    env.report.step(format_args!("Matching mirrors for registry config: {}", files.join(", ")));
     let repository = Reference::parse(Dialect::Kubelet, image)
-        .map_err(|source| Error::Image { image: image.to_owned(), source })?;
+        .map_err(|source| Error::Image { image: shown(image, IMAGE_SHOWN).into_owned(), source })?;
     let AnyPull { mut sources, elsewhere } = any_pull(&conf, &repository);
     if !elsewhere {
         return Ok(None);
@@ -170,16 +193,20 @@ fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Option<Vec<Pul
     Ok(Some(sources))
 }
 
-/// The pull secrets for a request, of a large namespace those about `hosts`; without an asker only those on the node.
+/// The pull secrets for a request, with what is `wanted` of them; without an asker only those on the node. They must be had
+/// within the time for them since the run has `begun`.
 pub(crate) fn find_secrets(
     options: &Options,
     node: &NodeRoot,
     asker: Option<Asker<'_>>,
     namespace: &Namespace,
-    hosts: &Hosts<'_>,
+    wanted: &Wanted<'_>,
+    begun: Instant,
 ) -> Result<Found, Error> {
+    let deadline = begun + options.api_timeout;
     if let SecretsFrom::Folder(folder) = &options.secrets {
-        return Ok(secrets::from_folder(node, folder, namespace)?);
+        let wanted = wanted.in_every_document();
+        return Ok(secrets::from_folder(node, folder, namespace, &wanted, deadline)?);
     }
     let Some((asker, token)) = asker.and_then(|asker| Some((asker, asker.request.service_account_token()?)))
     else {
@@ -187,11 +214,13 @@ pub(crate) fn find_secrets(
     };
     check_time(asker.claims)?;
     let cluster = Cluster::find(node, options)?;
-    let api = Api::new(&cluster, token, options.api_timeout, options.proxy_from_environment)
-        .map_err(SecretsError::Api)?;
+    let api =
+        Api::new(&cluster, token, deadline, options.proxy_from_environment).map_err(SecretsError::Api)?;
     let found = match &options.secrets {
-        SecretsFrom::Named { annotation } => secrets::named(&api, asker, annotation),
-        _ => secrets::list(&api, namespace, hosts),
+        SecretsFrom::Named { annotation } => {
+            secrets::named(&api, asker, annotation, &wanted.in_every_document())
+        }
+        _ => secrets::list(&api, namespace, wanted),
     };
     Ok(found?)
 }
@@ -199,7 +228,7 @@ pub(crate) fn find_secrets(
 /// The node's own auth file. One that cannot be read is passed over: the namespace's credentials still serve.
 pub(crate) fn global_auth_file(env: &Env<'_>, node: &NodeRoot) -> Option<AuthFile> {
     let path = &env.options.global_auth_file;
-    let text = match node.read(path) {
+    let text = match node.read_within(path, GLOBAL_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
@@ -225,12 +254,16 @@ struct File<'a> {
 }
 
 /// Hands the file over, to whoever pulls next or to whoever has the ticket.
-fn hand_over(env: &Env<'_>, request: &Request, file: &File<'_>) -> Result<(Outcome, Response), Error> {
+fn hand_over(
+    env: &Env<'_>,
+    request: &Request,
+    file: &File<'_>,
+    deadline: Instant,
+) -> Result<(Outcome, Response), Error> {
     let (options, report) = (env.options, env.report);
     let (version, image, entries) = (request.api_version(), request.image(), file.entries);
     let handover = open_handover(options)?;
     let sweeper = SweeperCommand::new(options.sweep_arguments());
-    let deadline = Instant::now() + Handover::PUT_TIME;
     let (path, tidying, ticket) = if options.deliver == Deliver::Ticket {
         let put = handover.put_for_ticket(&file.name, file.content, deadline, &sweeper)?;
         (put.path, put.tidying, Some(put.ticket))
@@ -238,12 +271,7 @@ fn hand_over(env: &Env<'_>, request: &Request, file: &File<'_>) -> Result<(Outco
         let put = handover.put(&file.name, file.content, deadline, &sweeper)?;
         (put.path, put.tidying, None)
     };
-    if let Err(error) = &tidying.sweeper {
-        report.passed_over(format_args!("no sweeper for unclaimed files: {error}"));
-    }
-    if let Err(error) = &tidying.swept {
-        report.passed_over(error);
-    }
+    tidying::tell(report, &tidying);
     report.step(format_args!("Auth file path: {}", path.display()));
     Ok(match ticket {
         Some(ticket) => {
@@ -261,5 +289,6 @@ pub(crate) fn open_handover(options: &Options) -> Result<Handover, FolderError> 
 
 /// Be the sweeper of the auth folder until nothing unclaimed is left.
 pub(crate) fn sweep(options: &Options) -> Result<(), Error> {
+    close_inherited();
     Ok(open_handover(options)?.run_sweeper(|_| {})?)
 }

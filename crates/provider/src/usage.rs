@@ -39,7 +39,8 @@ Where credentials go
                                kubelet, for runtimes without an auth folder, and only if every host of the pull is one
                                that the credential was written for [default: file]
   --answer-credentials-to-every-host-of-the-pull
-                               with --deliver answer: also if a host would be shown a credential of another one
+                               with --deliver answer: also if a host would be shown a credential of another one; never
+                               what the global auth file holds
   --no-pull-record             do not tell the kubelet that the pull is for this service account only; any Pod on the
                                node may then use the image once it is there
 
@@ -57,15 +58,16 @@ The API server, always verified
   --kubeconfig FILE            only its cluster is read, never its credentials [default: /var/lib/kubelet/kubeconfig,
                                /etc/kubernetes/kubelet.conf, /etc/kubernetes/kubeconfig; the first that exists]
   --proxy-from-environment     use HTTPS_PROXY and NO_PROXY; not done otherwise
-  --api-timeout SECONDS        for all requests together [default: 15]
+  --api-timeout SECONDS        for all requests together, and for reading what they bring [default: 10]
 
   --journal-socket SOCKET      where journald listens [default: /run/systemd/journal/socket]
   --help, --version, --version-json
 ";
 
-/// The text of `--version`.
+/// The text of `--version`, with the line by which scripts know the Go plugin's.
 pub(crate) fn version() -> String {
-    format!("crio-credential-provider (pullwright) {}\n", env!("CARGO_PKG_VERSION"))
+    let version = env!("CARGO_PKG_VERSION");
+    format!("crio-credential-provider (pullwright) {version}\nVersion: {version}\n")
 }
 
 /// The text of `--version-json`.

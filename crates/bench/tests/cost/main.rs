@@ -11,11 +11,8 @@
 
 mod run;
 
-use pullwright_bench::load::Load;
+use pullwright_bench::load::{Load, ORDINARY};
 use run::Node;
-
-/// Ten Secrets and one mirror: the ordinary pull.
-const ORDINARY: Load = Load { secrets: 10, registries: 1, mirrors: 1 };
 
 /// It took 3.43 million, of which the handshake, with its checks of a certificate and of a signature, takes 2.6.
 const INSTRUCTIONS: u64 = 4_300_000;
@@ -23,7 +20,11 @@ const INSTRUCTIONS: u64 = 4_300_000;
 const INSTRUCTIONS_OF_MANY: u64 = 52_000_000;
 /// A Secret that names no host of the pull: it took 4.7 thousand, a third of them to receive it.
 const INSTRUCTIONS_OF_OTHERS: u64 = 5_850;
+/// A Secret of a hundred thousand entries that are none.
+const INSTRUCTIONS_OF_HOSTILE: u64 = 100_000_000;
 const MEMORY: f64 = 8e6;
+/// Whatever a namespace holds.
+const MEMORY_OF_HOSTILE: f64 = 64e6;
 const SIZE: u64 = 3_000_000;
 
 #[test]
@@ -39,7 +40,7 @@ fn an_ordinary_pull_takes_few_instructions() {
 #[test]
 fn ten_times_as_much_takes_at_most_ten_times_the_instructions() {
     let [hundred, thousand] = [100, 1000].map(|size| {
-        let counted = Node::new(Load { secrets: size, registries: 1, mirrors: size }).count_instructions();
+        let counted = Node::new(Load { secrets: size, mirrors: size, ..ORDINARY }).count_instructions();
         println!("{counted} instructions for {size} Secrets × {size} mirrors");
         counted
     });
@@ -70,6 +71,32 @@ fn registries_that_are_not_asked_take_no_more_than_reading_them() {
     });
     // Each has four lines, which took 4.6 thousand.
     assert!(many.saturating_sub(few) <= 5_750 * 1000, "{few} instructions without, {many} with a thousand");
+}
+
+/// Each of these took 55 MB when everything that is wrong was kept. `cargo xtask bench plugin` has ten times as many.
+#[test]
+fn a_hostile_namespace_takes_little_memory() {
+    for load in [
+        Load { secrets: 1, hostile: 6, ..ORDINARY },
+        Load { secrets: 1, hostile: 6, named: true, ..ORDINARY },
+    ] {
+        let taken = Node::new(load).measure();
+        println!("{} bytes at most at once, {} ms for {load:?}", taken.memory, taken.wall_ns / 1e6);
+        assert!(taken.memory <= MEMORY_OF_HOSTILE, "{} bytes, {MEMORY_OF_HOSTILE} at most", taken.memory);
+    }
+}
+
+#[test]
+fn a_hostile_secret_takes_a_bounded_number_of_instructions() {
+    let [few, many] = [1, 3].map(|hostile| {
+        let load = Load { hostile, ..ORDINARY };
+        let counted = Node::new(load).count_instructions();
+        println!("{counted} instructions for {load:?}");
+        counted
+    });
+    let each = many.saturating_sub(few) / 2;
+    println!("{each} instructions for each hostile Secret");
+    assert!(each <= INSTRUCTIONS_OF_HOSTILE, "{each} instructions, {INSTRUCTIONS_OF_HOSTILE} at most");
 }
 
 #[test]

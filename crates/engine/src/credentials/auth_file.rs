@@ -15,6 +15,10 @@ use super::lookup::{Hit, host_of};
 use super::select::{Absence, Choice, Chosen, Selection};
 use super::sensitive::Sensitive;
 
+/// The most that is written for the sources of one pull. A thousand of them with ordinary credentials need a twentieth of it;
+/// a Secret has room for a password of a megabyte, which each of a thousand mirrors may ask for.
+const MOST_BYTES: usize = 4 << 20;
+
 /// What to write, and what could not be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthFileContent {
@@ -22,6 +26,8 @@ pub struct AuthFileContent {
     pub bytes: Sensitive<Vec<u8>>,
     /// The credential helpers that had to go, by host.
     pub helpers_left_out: Vec<HelperLeftOut>,
+    /// How many sources have an empty entry because their credential would make the file too large.
+    pub sources_left_out: usize,
 }
 
 /// A credential helper of the global file that the written file does not name.
@@ -46,12 +52,27 @@ impl Selection<'_> {
         let global = self.global.map(|file| file.document().clone());
         let mut document = global.unwrap_or_else(|| Document::empty(Format::Auths));
         let helpers_left_out = self.leave_out_helpers(&mut document);
+        let (mut room, mut sources_left_out) = (MOST_BYTES, 0);
         for chosen in self.chosen() {
-            if let Some(entry) = self.entry_of(chosen) {
-                document.insert(chosen.source, entry);
+            // Before the entry is made: to make a thousand that are a megabyte each takes seconds.
+            let too_large =
+                chosen.candidate.is_some_and(|candidate| candidate.entry.credential.size() > room);
+            let entry = if too_large { None } else { self.entry_of(chosen) };
+            let left = entry.as_ref().map(|entry| room.checked_sub(chosen.source.len() + entry.raw().len()));
+            match (entry, left) {
+                (Some(entry), Some(Some(left))) => {
+                    room = left;
+                    document.insert(chosen.source, entry);
+                }
+                (None, _) if !too_large => {}
+                // Without an entry of its own, it would be shown what is there for another one.
+                _ => {
+                    document.insert(chosen.source, Entry::nothing());
+                    sources_left_out += 1;
+                }
             }
         }
-        Some(AuthFileContent { bytes: document.render(), helpers_left_out })
+        Some(AuthFileContent { bytes: document.render(), helpers_left_out, sources_left_out })
     }
 
     /// The entry that a source needs under its own name, if it needs one.

@@ -83,6 +83,13 @@ impl Credential {
         self.username.is_empty() && self.password.expose().is_empty() && self.identity_token.is_none()
     }
 
+    /// How many bytes it has.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let token = self.identity_token.as_ref().map_or(0, |token| token.expose().len());
+        self.username.len() + self.password.expose().len() + token
+    }
+
     /// The `auth` field of an auth file: padded base64 of `username:password`.
     pub(super) fn auth_field(&self) -> Sensitive {
         let pair = format!("{}:{}", self.username, self.password.expose());

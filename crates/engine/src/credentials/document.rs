@@ -1,5 +1,6 @@
 //! The JSON documents that hold credentials, read with the types Go gives them and written back without loss.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use thiserror::Error;
@@ -214,6 +215,53 @@ impl Document {
             }
             self.helpers.insert(host.into_owned(), name.unwrap_or_default().into_owned());
         }
+    }
+}
+
+/// The entries of a document and nothing else of it, as they are needed of a Secret.
+#[derive(Default)]
+pub(super) struct Entries<'a> {
+    /// By key; of equal keys the last.
+    pub(super) by_key: BTreeMap<Cow<'a, str>, Entry>,
+    /// How many were not read.
+    pub(super) left_out: usize,
+    /// How many were, those with equal keys included.
+    read: usize,
+}
+
+impl<'a> Entries<'a> {
+    /// Reads the first `most` entries of a document as [`Document::parse`] does.
+    ///
+    /// # Errors
+    /// The same.
+    pub(super) fn parse(text: &'a [u8], format: Format, most: usize) -> Result<Self, DocumentError> {
+        let root = RawValue::parse(text)?;
+        let mut entries = Self::default();
+        if format == Format::Legacy {
+            entries.add(root, DocPath::root, most)?;
+            return Ok(entries);
+        }
+        expect_object(root, DocPath::root)?;
+        for (name, value) in root.members().filter(|(name, _)| names_field(name, "auths")) {
+            entries.add(value, || DocPath::root().key(&*name), most)?;
+        }
+        Ok(entries)
+    }
+
+    fn add(&mut self, map: RawValue<'a>, at: impl Fn() -> DocPath, most: usize) -> Result<(), Mismatch> {
+        expect_object(map, at)?;
+        if map.kind() == Kind::Null {
+            *self = Self::default();
+        }
+        for (key, value) in map.members() {
+            if self.read == most {
+                self.left_out += 1;
+            } else {
+                self.read += 1;
+                self.by_key.insert(key, Entry::without_text(value));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -51,7 +51,12 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn read(value: RawValue) -> Self {
-        let mut entry = Self { raw: Sensitive::new(value.bytes().to_vec()), ..Self::default() };
+        Self { raw: Sensitive::new(value.bytes().to_vec()), ..Self::without_text(value) }
+    }
+
+    /// The fields alone, for who never writes the entry again.
+    pub(super) fn without_text(value: RawValue) -> Self {
+        let mut entry = Self::default();
         if !matches!(value.kind(), Kind::Object | Kind::Null) {
             entry.mismatch = Some(value.kind());
         }

@@ -11,9 +11,9 @@ mod auth_file;
 mod credential;
 mod document;
 mod entry;
-mod hosts;
 mod lint;
 mod lookup;
+mod pull_secret;
 mod scope;
 mod scope_index;
 mod secret;
@@ -21,13 +21,15 @@ mod select;
 mod sensitive;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
 pub use auth_file::{AuthFileContent, HelperLeftOut};
 pub use credential::{AuthFieldError, Credential, EntryError};
 pub use document::{Document, DocumentError, Format, Mismatch};
-pub use hosts::Hosts;
 pub use lookup::{AuthFile, LegacyAuthFile, Lookup, LookupError};
+pub use pull_secret::{PullSecret, ScopedCredential};
 pub use scope::{Scope, ScopeError};
-pub use secret::{PullSecret, ScopedCredential, Secret, SecretError, SecretName};
+pub use secret::{Secret, SecretError, SecretName};
 pub use select::{Absence, Because, Choice, Selection, Shadowed, select};
 pub use sensitive::Sensitive;
+pub use wanted::Wanted;

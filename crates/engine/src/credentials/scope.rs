@@ -42,6 +42,9 @@ pub enum ScopeError {
     /// Space, `#` and others that no host or repository name has.
     #[error("the key has a character that no registry host or repository has")]
     Character,
+    /// Far beyond the longest name that a repository can have.
+    #[error("the key is longer than any repository's name")]
+    Long,
 }
 
 impl Scope {

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
+use super::pull_secret::{PullSecret, ScopedCredential};
 use super::scope;
-use super::secret::{PullSecret, ScopedCredential};
 
 /// A credential with the Secret it comes from.
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! A Secret of the cluster, and what of it can be used to pull.
+//! A Secret of the cluster as it comes, and why it may not be one to pull with.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,16 +7,13 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::credential::Credential;
-use super::document::{Document, DocumentError, Format};
-use super::hosts::Hosts;
-use super::scope::{Scope, ScopeError, shown};
+use super::document::{DocumentError, Format};
 use super::sensitive::Sensitive;
 use crate::finding::{DocPath, Finding};
 use crate::go::base64::{self, CorruptInput};
 
 /// The types of Secrets that hold pull credentials, each with the key it keeps them under and their format.
-const PULL_SECRETS: [(&str, &str, Format); 2] = [
+pub(super) const PULL_SECRETS: [(&str, &str, Format); 2] = [
     ("kubernetes.io/dockerconfigjson", ".dockerconfigjson", Format::Auths),
     ("kubernetes.io/dockercfg", ".dockercfg", Format::Legacy),
 ];
@@ -163,132 +160,4 @@ fn value_of(manifest: &Value, key: &str) -> Result<Option<Vec<u8>>, SecretError>
         return Ok(None);
     };
     base64::decode(text).map(Some).map_err(|error| SecretError::Data { key: key.to_owned(), error })
-}
-
-/// The document that a pull secret holds.
-struct Content<'a> {
-    key: &'static str,
-    format: Format,
-    bytes: &'a [u8],
-}
-
-impl<'a> Content<'a> {
-    /// What a Secret of type `kind` holds; `data` gives the value of a key.
-    fn of(kind: &str, data: impl FnOnce(&str) -> Option<&'a [u8]>) -> Result<Self, SecretError> {
-        let known = PULL_SECRETS.into_iter().find(|(known, ..)| *known == kind);
-        let (kind, key, format) = known.ok_or_else(|| SecretError::Type { kind: kind.to_owned() })?;
-        let bytes = data(key).filter(|bytes| !bytes.is_empty());
-        bytes.map(|bytes| Self { key, format, bytes }).ok_or(SecretError::MissingKey { kind, key })
-    }
-
-    fn has_both_ends(&self) -> bool {
-        let trimmed = self.bytes.trim_ascii();
-        trimmed.starts_with(b"{") && trimmed.ends_with(b"}")
-    }
-
-    fn refused(&self, error: DocumentError) -> SecretError {
-        SecretError::Document { key: self.key, error }
-    }
-}
-
-/// One usable entry of a Secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScopedCredential {
-    /// The key as written.
-    pub key: String,
-    /// What the key was written for.
-    pub scope: Scope,
-    /// What is shown to the registry there.
-    pub credential: Credential,
-}
-
-/// A Secret with everything in it that can be used to pull, and what was found on the way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PullSecret {
-    name: SecretName,
-    entries: Vec<ScopedCredential>,
-    findings: Vec<Finding>,
-}
-
-impl PullSecret {
-    /// Takes what is usable out of a Secret. An entry that is not usable hurts only itself and is reported.
-    ///
-    /// # Errors
-    /// When nothing of the Secret can be used.
-    pub fn read(secret: &Secret) -> Result<Self, SecretError> {
-        let value = |key: &str| secret.data.get(key).map(|bytes| bytes.expose().as_slice());
-        Self::from_content(secret.name.clone(), &Content::of(&secret.kind, value)?)
-    }
-
-    /// Like [`Self::read`], where the data of a Secret lies somewhere else: `data` gives the value of a key. Nothing if it
-    /// is about none of `hosts`: then nothing in it matters, and what is wrong inside is not looked for.
-    ///
-    /// # Errors
-    /// When nothing of the Secret can be used.
-    pub fn about<'a>(
-        hosts: &Hosts<'_>,
-        name: impl FnOnce() -> SecretName,
-        kind: &str,
-        data: impl FnOnce(&str) -> Option<&'a [u8]>,
-    ) -> Result<Option<Self>, SecretError> {
-        let content = Content::of(kind, data)?;
-        // What was cut or encoded twice is worth a word, whoever it was meant for.
-        if hosts.may_be_named_in(content.bytes) || !content.has_both_ends() {
-            return Self::from_content(name(), &content).map(Some);
-        }
-        Ok(None)
-    }
-
-    fn from_content(name: SecretName, content: &Content<'_>) -> Result<Self, SecretError> {
-        let document =
-            Document::parse(content.bytes, content.format).map_err(|error| content.refused(error))?;
-        let map = || {
-            let value = DocPath::root().key("data").key(content.key);
-            if content.format == Format::Auths { value.key("auths") } else { value }
-        };
-        let mut entries = Vec::new();
-        let mut findings = Vec::new();
-        for (key, entry) in document.entries() {
-            let at = || map().key(shown(key));
-            match (Scope::parse(key), Credential::for_secret(entry)) {
-                (Ok(scope), Ok(credential)) => {
-                    entries.push(ScopedCredential { key: key.to_owned(), scope, credential });
-                }
-                (Err(error), _) => findings.push(key_finding(at(), error)),
-                (_, Err(error)) => findings.push(Finding::error("secret/entry", at(), error.to_string())),
-            }
-        }
-        // Of two spellings of one scope, the plain one comes first, as in the runtime's lookup.
-        entries.sort_by(|a, b| {
-            let rank = |entry: &ScopedCredential| entry.key != entry.scope.as_str();
-            rank(a).cmp(&rank(b)).then_with(|| a.key.cmp(&b.key))
-        });
-        Ok(Self { name, entries, findings })
-    }
-
-    /// Where the Secret is.
-    #[must_use]
-    pub fn name(&self) -> &SecretName {
-        &self.name
-    }
-
-    /// What of it can be used; of two keys for one scope the one that counts comes first.
-    #[must_use]
-    pub fn entries(&self) -> &[ScopedCredential] {
-        &self.entries
-    }
-
-    /// What cannot be used, and why.
-    #[must_use]
-    pub fn findings(&self) -> &[Finding] {
-        &self.findings
-    }
-}
-
-fn key_finding(at: DocPath, error: ScopeError) -> Finding {
-    let finding = Finding::warning("secret/key", at, error.to_string());
-    finding.with_help(match error {
-        ScopeError::Wildcard => "add one entry for each host",
-        _ => "write the key as host[:port] or host[:port]/namespace",
-    })
 }

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::credential::Credential;
 use super::lookup::{AuthFile, Lookup, check_key, host_of};
+use super::pull_secret::PullSecret;
 use super::scope_index::{Candidate, ScopeIndex};
-use super::secret::{PullSecret, SecretName};
+use super::secret::SecretName;
 
 /// Whose credential is used for one source. It names places and holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,6 +1,6 @@
 //! Reading one answer: its head line by line, its body by length, in chunks, or to the end of the connection.
 
-use std::io::{BufRead, Read as _};
+use std::io::{self, BufRead, Read};
 
 use super::HttpError;
 
@@ -9,66 +9,150 @@ const HEAD: u64 = 64 << 10;
 /// The most memory that is taken on the server's word, before any of the body has come.
 const PROMISED: u64 = 1 << 20;
 
-/// What a server answered.
+/// What a server says before the body.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct Head {
     /// The status code.
     pub(crate) status: u16,
     /// `Retry-After`, as sent.
     pub(crate) retry_after: Option<String>,
     /// `Content-Type`, as sent.
     pub(crate) content_type: String,
-    /// All of the body.
-    pub(crate) body: Vec<u8>,
     /// Whether the next request may go the same way.
     pub(crate) keeps_connection: bool,
 }
 
-/// How much body there is.
-#[derive(Clone, Copy)]
+/// How much body there is to come.
+#[derive(Debug, Clone, Copy)]
 enum Length {
     Known(u64),
-    Chunked,
+    /// So much of this chunk, and perhaps further chunks.
+    Chunk(u64),
+    /// A chunk is about to begin.
+    NextChunk {
+        first: bool,
+    },
     UntilEnd,
 }
 
-/// Reads an answer to a GET.
-pub(super) fn read(from: &mut impl BufRead, limit: u64) -> Result<Answer, HttpError> {
-    let (mut answer, length) = loop {
-        let head = head(from)?;
-        // "I am still here", and the like: the answer comes after it.
-        if head.0.status >= 200 {
-            break head;
-        }
-    };
-    let body = &mut answer.body;
-    match length {
-        Length::Known(length) if length > limit => return Err(HttpError::TooLarge),
-        Length::Known(length) => take(from, length, body)?,
-        Length::Chunked => chunks(from, limit, body)?,
-        Length::UntilEnd => {
-            from.take(limit + 1).read_to_end(body)?;
-            if body.len() as u64 > limit {
+/// The body of an answer, which is read as it comes and never beyond a limit.
+pub(crate) struct Body<R> {
+    from: R,
+    length: Length,
+    limit: u64,
+}
+
+impl<R: BufRead> Body<R> {
+    /// From here on, at most `limit` bytes are read; what is larger is [`HttpError::TooLarge`].
+    pub(super) fn limit(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+
+    /// How many bytes may still be read.
+    pub(crate) fn room(&self) -> u64 {
+        self.limit
+    }
+
+    /// The connection, if all of the body has been read.
+    pub(super) fn into_connection(self) -> Option<R> {
+        matches!(self.length, Length::Known(0)).then_some(self.from)
+    }
+
+    /// All of the body at once. What is announced to be too large is not read.
+    pub(super) fn whole(&mut self) -> Result<Vec<u8>, HttpError> {
+        let mut body = Vec::new();
+        while let Some(announced) = self.announced()? {
+            if announced > self.limit {
                 return Err(HttpError::TooLarge);
             }
+            body.reserve(usize::try_from(announced.min(PROMISED)).unwrap_or(0));
+            let before = body.len();
+            body.extend_from_slice(self.fill_buf()?);
+            let read = body.len() - before;
+            self.consume(read);
+            if read == 0 {
+                break;
+            }
+        }
+        Ok(body)
+    }
+
+    /// How much is known to come before anything else is said; none at the end.
+    fn announced(&mut self) -> Result<Option<u64>, HttpError> {
+        if let Length::NextChunk { first } = self.length {
+            self.length = next_chunk(&mut self.from, first)?;
+        }
+        Ok(match self.length {
+            Length::Known(0) => None,
+            Length::Known(left) | Length::Chunk(left) => Some(left),
+            Length::UntilEnd | Length::NextChunk { .. } => Some(0),
+        })
+    }
+}
+
+impl<R: BufRead> BufRead for Body<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let Some(announced) = self.announced()? else { return Ok(&[]) };
+        let known = !matches!(self.length, Length::UntilEnd);
+        let available = self.from.fill_buf()?;
+        if available.is_empty() {
+            return if known { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(&[]) };
+        }
+        if self.limit == 0 {
+            return Err(HttpError::TooLarge.into());
+        }
+        let most = if known { announced.min(self.limit) } else { self.limit };
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        Ok(&available[..available.len().min(most)])
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.from.consume(count);
+        let count = count as u64;
+        self.limit = self.limit.saturating_sub(count);
+        self.length = match self.length {
+            Length::Known(left) => Length::Known(left.saturating_sub(count)),
+            Length::Chunk(left) if left == count => Length::NextChunk { first: false },
+            Length::Chunk(left) => Length::Chunk(left.saturating_sub(count)),
+            other => other,
+        };
+    }
+}
+
+impl<R: BufRead> Read for Body<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let available = self.fill_buf()?;
+        let count = available.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&available[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+/// Reads the head of an answer to a GET; the body is still to come.
+pub(super) fn read<R: BufRead>(mut from: R) -> Result<(Head, Body<R>), HttpError> {
+    loop {
+        let (head, length) = head(&mut from)?;
+        // "I am still here", and the like: the answer comes after it.
+        if head.status >= 200 {
+            return Ok((head, Body { from, length, limit: 0 }));
         }
     }
-    Ok(answer)
 }
 
 /// Reads an answer that has no body, and gives its status.
 pub(super) fn read_head(from: &mut impl BufRead) -> Result<u16, HttpError> {
-    head(from).map(|(answer, _)| answer.status)
+    head(from).map(|(head, _)| head.status)
 }
 
 /// The status and what of the headers is needed.
-fn head(from: &mut impl BufRead) -> Result<(Answer, Length), HttpError> {
+fn head(from: &mut impl BufRead) -> Result<(Head, Length), HttpError> {
     let mut budget = HEAD;
     let status = line(from, &mut budget)?;
     let (version, rest) = status.split_once(' ').ok_or(HttpError::NotHttp)?;
     let code = rest.get(..3).filter(|_| matches!(version, "HTTP/1.1" | "HTTP/1.0"));
     let status = code.and_then(|code| code.parse().ok()).ok_or(HttpError::NotHttp)?;
-    let mut answer = Answer { status, keeps_connection: version == "HTTP/1.1", ..Answer::default() };
+    let mut head = Head { status, keeps_connection: version == "HTTP/1.1", ..Head::default() };
     let mut length = Length::UntilEnd;
     loop {
         let line = line(from, &mut budget)?;
@@ -78,25 +162,27 @@ fn head(from: &mut impl BufRead) -> Result<(Answer, Length), HttpError> {
         let (name, value) = line.split_once(':').ok_or(HttpError::NotHttp)?;
         let value = value.trim();
         match name.to_ascii_lowercase().as_str() {
-            "content-length" if !matches!(length, Length::Chunked) => {
+            "content-length" if !matches!(length, Length::NextChunk { .. }) => {
                 length = Length::Known(value.parse().map_err(|_| HttpError::NotHttp)?);
             }
-            "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => length = Length::Chunked,
+            "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => {
+                length = Length::NextChunk { first: true };
+            }
             // A way to write a body that was not asked for.
             "transfer-encoding" | "content-encoding" => return Err(HttpError::NotHttp),
-            "content-type" => value.clone_into(&mut answer.content_type),
-            "retry-after" => answer.retry_after = Some(value.to_owned()),
-            "connection" if value.eq_ignore_ascii_case("close") => answer.keeps_connection = false,
+            "content-type" => value.clone_into(&mut head.content_type),
+            "retry-after" => head.retry_after = Some(value.to_owned()),
+            "connection" if value.eq_ignore_ascii_case("close") => head.keeps_connection = false,
             _ => {}
         }
     }
-    if matches!(answer.status, 204 | 304) {
+    if matches!(head.status, 204 | 304) {
         length = Length::Known(0);
     }
     if matches!(length, Length::UntilEnd) {
-        answer.keeps_connection = false;
+        head.keeps_connection = false;
     }
-    Ok((answer, length))
+    Ok((head, length))
 }
 
 /// A line without its end; takes its length off `budget`.
@@ -113,45 +199,38 @@ fn line(from: &mut impl BufRead, budget: &mut u64) -> Result<String, HttpError> 
     String::from_utf8(line).map_err(|_| HttpError::NotHttp)
 }
 
-/// Appends exactly `length` bytes.
-fn take(from: &mut impl BufRead, length: u64, body: &mut Vec<u8>) -> Result<(), HttpError> {
-    body.reserve(usize::try_from(length.min(PROMISED)).unwrap_or(0));
-    let taken = from.take(length).read_to_end(body)?;
-    if taken as u64 == length { Ok(()) } else { Err(HttpError::Ended) }
-}
-
-fn chunks(from: &mut impl BufRead, limit: u64, body: &mut Vec<u8>) -> Result<(), HttpError> {
-    loop {
-        let mut budget = HEAD;
-        let size = line(from, &mut budget)?;
-        let size = size.split(';').next().unwrap_or_default().trim();
-        let size = u64::from_str_radix(size, 16).map_err(|_| HttpError::NotHttp)?;
-        if size == 0 {
-            // What may come behind the last chunk is of no use to us.
-            while !line(from, &mut budget)?.is_empty() {}
-            return Ok(());
-        }
-        if (body.len() as u64).saturating_add(size) > limit {
-            return Err(HttpError::TooLarge);
-        }
-        take(from, size, body)?;
-        if !line(from, &mut budget)?.is_empty() {
-            return Err(HttpError::NotHttp);
-        }
+/// What begins behind a chunk, or with the first one.
+fn next_chunk(from: &mut impl BufRead, first: bool) -> Result<Length, HttpError> {
+    let mut budget = HEAD;
+    if !first && !line(from, &mut budget)?.is_empty() {
+        return Err(HttpError::NotHttp);
     }
+    let size = line(from, &mut budget)?;
+    let size = size.split(';').next().unwrap_or_default().trim();
+    let size = u64::from_str_radix(size, 16).map_err(|_| HttpError::NotHttp)?;
+    if size > 0 {
+        return Ok(Length::Chunk(size));
+    }
+    // What may come behind the last chunk is of no use to us.
+    while !line(from, &mut budget)?.is_empty() {}
+    Ok(Length::Known(0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answered(text: &str) -> Result<Answer, String> {
-        read(&mut text.as_bytes(), 10).map_err(|error| error.to_string())
+    fn answered(text: &str) -> Result<(Head, Vec<u8>), String> {
+        let (head, mut body) = read(text.as_bytes()).map_err(|error| error.to_string())?;
+        body.limit(10);
+        let content = body.whole().map_err(|error| error.to_string())?;
+        assert!(!head.keeps_connection || body.into_connection().is_some(), "{text:?}");
+        Ok((head, content))
     }
 
     fn body(text: &str) -> Result<(u16, String, bool), String> {
-        let answer = answered(text)?;
-        Ok((answer.status, String::from_utf8(answer.body).unwrap(), answer.keeps_connection))
+        let (head, body) = answered(text)?;
+        Ok((head.status, String::from_utf8(body).unwrap(), head.keeps_connection))
     }
 
     #[test]
@@ -207,9 +286,26 @@ mod tests {
 
     #[test]
     fn the_headers_that_matter_are_kept() {
-        let answer =
+        let (head, _) =
             answered("HTTP/1.1 429 x\r\nRETRY-AFTER: 2\r\nContent-Type: a/b\r\nContent-Length: 0\r\n\r\n")
                 .unwrap();
-        assert_eq!((answer.retry_after.as_deref(), answer.content_type.as_str()), (Some("2"), "a/b"));
+        assert_eq!((head.retry_after.as_deref(), head.content_type.as_str()), (Some("2"), "a/b"));
+    }
+
+    #[test]
+    fn a_body_that_is_read_as_it_comes_is_read_up_to_the_limit() {
+        for text in [
+            "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n0123456789ab",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n0123\r\nff\r\n456789ab",
+            "HTTP/1.1 200 OK\r\n\r\n0123456789ab",
+        ] {
+            let (_, mut body) = read(text.as_bytes()).unwrap();
+            body.limit(10);
+            let mut ten = [0; 10];
+            body.read_exact(&mut ten).unwrap();
+            assert_eq!(&ten, b"0123456789", "{text:?}");
+            let error = HttpError::from(body.read(&mut ten).unwrap_err());
+            assert!(matches!(error, HttpError::TooLarge), "{text:?} {error:?}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::origin::Origin;
 
 /// A connection whose reads and writes fail with [`ErrorKind::TimedOut`] at the deadline.
-pub(super) struct Socket {
+pub(crate) struct Socket {
     stream: TcpStream,
     pub(super) deadline: Instant,
 }

@@ -9,7 +9,7 @@ mod origin;
 mod proxy;
 
 use std::cell::RefCell;
-use std::io::{self, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,7 +18,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-pub(crate) use answer::Answer;
+use answer::Body;
+pub(crate) use answer::Head;
 use dial::Socket;
 use origin::Origin;
 use proxy::Proxy;
@@ -30,7 +31,7 @@ const BUFFER: usize = 16 << 10;
 const USER_AGENT: &str = concat!("crio-credential-provider/", env!("CARGO_PKG_VERSION"), " (pullwright)");
 
 /// A connection, with what has come and is not read yet.
-type Connection = BufReader<StreamOwned<ClientConnection, Socket>>;
+pub(crate) type Connection = BufReader<StreamOwned<ClientConnection, Socket>>;
 
 /// Asks one server, which is known by the certificates of an authority.
 pub(crate) struct Client {
@@ -91,10 +92,63 @@ impl From<io::Error> for HttpError {
             io::ErrorKind::UnexpectedEof => return Self::Ended,
             _ => {}
         }
+        let error = match error.downcast::<Self>() {
+            Ok(ours) => return ours,
+            Err(error) => error,
+        };
         match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
             Some(tls @ rustls::Error::InvalidCertificate(_)) => Self::Certificate(tls.clone()),
             _ => Self::Io(error),
         }
+    }
+}
+
+/// Through the traits of [`io`], by which a body is read.
+impl From<HttpError> for io::Error {
+    fn from(error: HttpError) -> Self {
+        match error {
+            HttpError::Deadline => io::ErrorKind::TimedOut.into(),
+            HttpError::Ended => io::ErrorKind::UnexpectedEof.into(),
+            HttpError::Io(error) => error,
+            error => Self::other(error),
+        }
+    }
+}
+
+/// What a server answered: the head, and a body that is still to come.
+pub(crate) struct Answer<'a> {
+    pub(crate) head: Head,
+    body: Body<Connection>,
+    client: &'a Client,
+}
+
+impl Answer<'_> {
+    /// The same, once its body has begun as well.
+    fn begun(mut self) -> Result<Self, HttpError> {
+        self.body.limit(u64::MAX);
+        self.body.fill_buf()?;
+        Ok(self)
+    }
+
+    /// Reads the body with `read`, which is given no more than `limit` bytes of it.
+    pub(crate) fn read<T, E>(
+        mut self,
+        limit: u64,
+        read: impl FnOnce(&mut Body<Connection>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.body.limit(limit);
+        let value = read(&mut self.body)?;
+        if self.head.keeps_connection
+            && let Some(connection) = self.body.into_connection()
+        {
+            self.client.kept.replace(Some(connection));
+        }
+        Ok(value)
+    }
+
+    /// All of the body, which has at most `limit` bytes.
+    pub(crate) fn whole(self, limit: u64) -> Result<Vec<u8>, HttpError> {
+        self.read(limit, Body::whole)
     }
 }
 
@@ -128,20 +182,19 @@ impl Client {
         Ok(Self { origin, proxy, tls: Arc::new(tls), kept: RefCell::new(None) })
     }
 
-    /// The answer to a GET of `path`, with a body of at most `limit` bytes.
+    /// The answer to a GET of `path`.
     ///
     /// # Errors
-    /// If it is not to be had until `deadline`.
+    /// If it does not begin until `deadline`; so does what is read of its body fail at the deadline.
     pub(crate) fn get(
         &self,
         path: &str,
         headers: &[(&'static str, &str)],
-        limit: u64,
         deadline: Instant,
-    ) -> Result<Answer, HttpError> {
+    ) -> Result<Answer<'_>, HttpError> {
         let request = self.request(path, headers)?;
         if let Some(connection) = self.kept.take() {
-            match self.exchange(connection, &request, limit, deadline) {
+            match self.exchange(connection, &request, deadline).and_then(Answer::begun) {
                 // A server may end a connection between two requests; to ask twice does no harm.
                 Err(HttpError::Ended | HttpError::Io(_)) => {}
                 result => return result,
@@ -154,26 +207,22 @@ impl Client {
         let connection = ClientConnection::new(Arc::clone(&self.tls), self.origin.server_name()?)
             .map_err(HttpError::Tls)?;
         let connection = BufReader::with_capacity(BUFFER, StreamOwned::new(connection, socket));
-        self.exchange(connection, &request, limit, deadline)
+        self.exchange(connection, &request, deadline)
     }
 
     fn exchange(
         &self,
         mut connection: Connection,
         request: &[u8],
-        limit: u64,
         deadline: Instant,
-    ) -> Result<Answer, HttpError> {
+    ) -> Result<Answer<'_>, HttpError> {
         let stream = connection.get_mut();
         stream.sock.deadline = deadline;
         // Before the handshake, which takes it along with its own last words.
         stream.conn.writer().write_all(request)?;
         stream.flush()?;
-        let answer = answer::read(&mut connection, limit)?;
-        if answer.keeps_connection {
-            self.kept.replace(Some(connection));
-        }
-        Ok(answer)
+        let (head, body) = answer::read(connection)?;
+        Ok(Answer { head, body, client: self })
     }
 
     fn request(&self, path: &str, headers: &[(&'static str, &str)]) -> Result<Vec<u8>, HttpError> {

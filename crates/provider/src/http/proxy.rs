@@ -22,7 +22,8 @@ pub(super) struct Proxy {
     /// Its address, or why it cannot be used. That is an error when it is used: asking directly instead would go around
     /// what somebody has asked for.
     place: Result<Origin, &'static str>,
-    /// As it stands in the environment, without what signs us in.
+    /// What it is called in messages: its address if it has one, else the variable. What cannot be taken apart may hold a
+    /// password anywhere.
     shown: String,
     /// For `Proxy-Authorization`.
     basic: Option<Sensitive>,
@@ -31,27 +32,32 @@ pub(super) struct Proxy {
 impl Proxy {
     /// The proxy for `origin`, if the environment has one.
     pub(super) fn choose(var: impl Fn(&str) -> Option<String>, origin: &Origin) -> Option<Self> {
-        let first =
-            |names: &[&str]| names.iter().filter_map(|name| var(name)).find(|value| !value.is_empty());
-        let url = first(&VARIABLES)?;
-        let exceptions = first(&EXCEPTIONS).unwrap_or_default();
+        let first = |names: &[&'static str]| {
+            names.iter().find_map(|name| Some((*name, var(name).filter(|value| !value.is_empty())?)))
+        };
+        let (variable, url) = first(&VARIABLES)?;
+        let exceptions = first(&EXCEPTIONS).map(|(_, value)| value).unwrap_or_default();
         if exceptions.split(',').any(|exception| covers(exception.trim(), origin)) {
             return None;
         }
-        Some(Self::parse(&url))
+        Some(Self::parse(variable, &url))
     }
 
-    fn parse(url: &str) -> Self {
+    fn parse(variable: &str, url: &str) -> Self {
         let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
-        let rest = rest.split('/').next().unwrap_or_default();
-        let (login, authority) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, authority) = authority.rsplit_once('@').unwrap_or(("", authority));
         let basic = (!login.is_empty()).then(|| Sensitive::new(base64::encode(&unescaped(login))));
         let place = match (scheme, host_and_port(authority, 80)) {
+            // A slash in the password: what looks like the address is the user.
+            _ if path.contains('@') => Err("this is no address; write a '/' in a password as %2F"),
             ("http", Some((host, port))) => Ok(Origin { host, port, prefix: String::new() }),
             ("http", None) => Err("this is no address"),
             _ => Err("only a proxy with an http:// URL can be used"),
         };
-        Self { place, shown: format!("{scheme}://{authority}"), basic }
+        let shown =
+            place.as_ref().map_or_else(|_| format!("in {variable}"), |place| format!("http://{place}"));
+        Self { place, shown, basic }
     }
 
     /// A connection to `origin` through the proxy.
@@ -155,6 +161,26 @@ mod tests {
         assert_eq!(proxy.basic.as_ref().unwrap().expose(), &base64::encode(b"u:p@ss"));
         assert_eq!(proxy.shown, "http://proxy:3128");
         assert!(!format!("{proxy:?}").contains("p@ss") && !format!("{proxy:?}").contains("p%40ss"));
+    }
+
+    /// Wherever the password is by mistake.
+    #[test]
+    fn what_cannot_be_taken_apart_is_not_shown_at_all() {
+        for url in [
+            "http://u:s3cret",
+            "http://u:s3cret/x@proxy:3128",
+            "http://u:12/s3cret@proxy",
+            "http:/u:s3cret@proxy:port",
+            "u:s3cret:x",
+            "socks5://u:s3cret",
+            "s3cret://proxy",
+            "http://proxy:s3cret",
+        ] {
+            let proxy = chosen(&[("HTTPS_PROXY", url)], "https://a").unwrap();
+            assert_eq!((proxy.place.is_err(), proxy.shown.as_str()), (true, "in HTTPS_PROXY"), "{url}");
+            let error = proxy.tunnel(&Origin::parse("https://a").unwrap(), Instant::now()).err().unwrap();
+            assert!(!format!("{error} {error:?} {proxy:?}").contains("s3cret"), "{error}");
+        }
     }
 
     #[test]

@@ -7,11 +7,16 @@ use serde::Deserialize;
 
 use super::protobuf;
 use crate::cluster::Cluster;
-use crate::http::{Answer, Client, HttpError};
+use crate::http::{Answer, Client, Head, HttpError};
+use crate::shown::{shown, without};
 
-/// The most that is read of one answer: a page of Secrets a hundred times as large as they usually are. What is larger is
-/// an attack, or a namespace for which naming Secrets is the better way.
-const MAX_BYTES: u64 = 64 << 20;
+/// The most that is read of one object. The API server keeps none beyond 1.5 MiB unless it is told to, and base64 makes a
+/// third more of it.
+const OBJECT_MAX: u64 = 4 << 20;
+/// The most that is read of what a server says when it refuses.
+const REFUSAL_MAX: u64 = 64 << 10;
+/// How much of that is repeated.
+const MESSAGE_SHOWN: usize = 300;
 /// The longest that a server may make us wait before the one retry.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
@@ -21,12 +26,6 @@ pub struct Api<'a> {
     server: &'a str,
     authorization: Sensitive,
     deadline: Instant,
-}
-
-/// A list, in one of two encodings.
-pub(super) enum Body {
-    Json(Vec<u8>),
-    Protobuf(Vec<u8>),
 }
 
 /// Why the API server did not give what was asked for.
@@ -102,11 +101,13 @@ pub enum ApiError {
         /// The server's words.
         message: String,
     },
-    /// More than configuration can be.
-    #[error("{what} has more than {} MiB: use --secrets named", MAX_BYTES >> 20)]
+    /// More than an object, or a page of few objects, can be.
+    #[error("{what} has more than {} MiB", .most >> 20)]
     TooLarge {
         /// What was asked for.
         what: String,
+        /// The most that is read of it.
+        most: u64,
     },
     /// Not what the API answers.
     #[error("{server} answered something that is not {what}: is it an API server?")]
@@ -127,14 +128,14 @@ pub enum ApiError {
 }
 
 impl<'a> Api<'a> {
-    /// Prepares requests; nothing is sent yet.
+    /// Prepares requests, all of which end at `deadline`; nothing is sent yet.
     ///
     /// # Errors
     /// If the certificate authority cannot be read.
     pub fn new(
         cluster: &'a Cluster,
         token: &Sensitive,
-        timeout: Duration,
+        deadline: Instant,
         proxy_from_environment: bool,
     ) -> Result<Self, ApiError> {
         let server = &cluster.server;
@@ -143,12 +144,8 @@ impl<'a> Api<'a> {
             HttpError::NoCertificates => ApiError::NoCertificates { server: server.clone() },
             error => ApiError::Unusable { server: server.clone(), why: error.to_string() },
         })?;
-        Ok(Self {
-            client,
-            server,
-            authorization: Sensitive::new(format!("Bearer {}", token.expose())),
-            deadline: Instant::now() + timeout,
-        })
+        let authorization = Sensitive::new(format!("Bearer {}", token.expose()));
+        Ok(Self { client, server, authorization, deadline })
     }
 
     /// The object at `path` in JSON, which is for `what` a person would call it.
@@ -156,29 +153,30 @@ impl<'a> Api<'a> {
     /// # Errors
     /// If it is not to be had in time.
     pub(super) fn get(&self, path: &str, what: &str) -> Result<Vec<u8>, ApiError> {
-        Ok(self.ask(path, what, "application/json")?.body)
+        let answer = self.ask(path, what, "application/json")?;
+        answer.whole(OBJECT_MAX).map_err(|error| self.transport(error, what))
     }
 
-    /// The list at `path` in the encoding that the server prefers.
+    /// The list at `path` in the encoding that the server prefers; its content is still to come.
     ///
     /// # Errors
     /// If it is not to be had in time.
-    pub(super) fn list(&self, path: &str, what: &str) -> Result<Body, ApiError> {
+    pub(super) fn list(&self, path: &str, what: &str) -> Result<Answer<'_>, ApiError> {
         const EITHER: &str = "application/vnd.kubernetes.protobuf, application/json";
-        let answer = self.ask(path, what, EITHER)?;
-        let protobuf = is_protobuf(&answer);
-        Ok(if protobuf { Body::Protobuf(answer.body) } else { Body::Json(answer.body) })
+        self.ask(path, what, EITHER)
     }
 
-    fn ask(&self, path: &str, what: &str, accept: &str) -> Result<Answer, ApiError> {
+    fn ask(&self, path: &str, what: &str, accept: &str) -> Result<Answer<'_>, ApiError> {
         let mut answer = self.send(path, what, accept)?;
-        if let Some(pause) = retry_after(&answer)
+        if let Some(pause) = retry_after(&answer.head)
             && Instant::now() + pause < self.deadline
         {
+            // To its end, so that the connection can be used again.
+            let _ = answer.whole(REFUSAL_MAX);
             std::thread::sleep(pause);
             answer = self.send(path, what, accept)?;
         }
-        if answer.status == 200 { Ok(answer) } else { Err(self.refused(&answer, what)) }
+        if answer.head.status == 200 { Ok(answer) } else { Err(self.refused(answer, what)) }
     }
 
     /// The error for an answer that cannot be understood.
@@ -186,39 +184,44 @@ impl<'a> Api<'a> {
         ApiError::Content { server: self.server.to_owned(), what: what.to_owned() }
     }
 
-    fn send(&self, path: &str, what: &str, accept: &str) -> Result<Answer, ApiError> {
+    fn send(&self, path: &str, what: &str, accept: &str) -> Result<Answer<'_>, ApiError> {
         let headers = [("Authorization", self.authorization.expose().as_str()), ("Accept", accept)];
-        let answer = self.client.get(path, &headers, MAX_BYTES, self.deadline);
+        let answer = self.client.get(path, &headers, self.deadline);
         answer.map_err(|error| self.transport(error, what))
     }
 
-    fn transport(&self, error: HttpError, what: &str) -> ApiError {
+    /// The error for an answer that does not come.
+    pub(super) fn transport(&self, error: HttpError, what: &str) -> ApiError {
         let (server, what) = (self.server.to_owned(), what.to_owned());
         match error {
             HttpError::Deadline => ApiError::Deadline { server, what },
-            HttpError::TooLarge => ApiError::TooLarge { what },
+            HttpError::TooLarge => ApiError::TooLarge { what, most: OBJECT_MAX },
             HttpError::Certificate(why) => ApiError::Untrusted { server, why },
             error => ApiError::Transport { server, what, why: error.to_string() },
         }
     }
 
-    fn refused(&self, answer: &Answer, what: &str) -> ApiError {
+    fn refused(&self, answer: Answer<'_>, what: &str) -> ApiError {
         /// The part of a Kubernetes `Status` that people are told.
         #[derive(Deserialize)]
         struct Said {
             message: String,
         }
-        let message = if is_protobuf(answer) {
-            protobuf::message(&answer.body).map(str::to_owned).unwrap_or_default()
+        let (status, in_protobuf) = (answer.head.status, is_protobuf(&answer));
+        let body = answer.whole(REFUSAL_MAX).unwrap_or_default();
+        let message = if in_protobuf {
+            protobuf::message(&body).map(str::to_owned).unwrap_or_default()
         } else {
-            serde_json::from_slice::<Said>(&answer.body).map(|said| said.message).unwrap_or_default()
+            serde_json::from_slice::<Said>(&body).map(|said| said.message).unwrap_or_default()
         };
-        let mut message: String = message.chars().filter(|c| !c.is_control()).take(300).collect();
+        // Some servers, and more gateways, repeat what they were shown.
+        let token = self.authorization.expose().trim_start_matches("Bearer ");
+        let mut message = shown(&without(&message, token), MESSAGE_SHOWN).into_owned();
         if message.is_empty() {
             message = format!("no reason given by {} for refusing {what}", self.server);
         }
         let (server, what) = (self.server.to_owned(), what.to_owned());
-        match answer.status {
+        match status {
             401 => ApiError::Unauthorized { server, what },
             403 => ApiError::Forbidden { message },
             404 => ApiError::NotFound { what },
@@ -227,16 +230,16 @@ impl<'a> Api<'a> {
     }
 }
 
-fn is_protobuf(answer: &Answer) -> bool {
-    answer.content_type.split(';').next().is_some_and(|kind| kind.trim() == protobuf::MEDIA_TYPE)
+pub(super) fn is_protobuf(answer: &Answer<'_>) -> bool {
+    answer.head.content_type.split(';').next().is_some_and(|kind| kind.trim() == protobuf::MEDIA_TYPE)
 }
 
 /// How long to wait before asking again, if the server is only busy.
-fn retry_after(answer: &Answer) -> Option<Duration> {
-    if !matches!(answer.status, 429 | 500..600) {
+fn retry_after(head: &Head) -> Option<Duration> {
+    if !matches!(head.status, 429 | 500..600) {
         return None;
     }
-    let seconds = answer.retry_after.as_deref().and_then(|value| value.parse().ok());
+    let seconds = head.retry_after.as_deref().and_then(|value| value.parse().ok());
     let pause = seconds.map_or(Duration::from_millis(250), Duration::from_secs);
     (pause <= MAX_RETRY_AFTER).then_some(pause)
 }
@@ -246,7 +249,7 @@ mod tests {
     use super::*;
 
     fn pause(status: u16, header: Option<&str>) -> Option<Duration> {
-        retry_after(&Answer { status, retry_after: header.map(str::to_owned), ..Answer::default() })
+        retry_after(&Head { status, retry_after: header.map(str::to_owned), ..Head::default() })
     }
 
     #[test]

@@ -1,15 +1,12 @@
 //! All pull secrets of a namespace, in pages.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-use pullwright_engine::credentials::{Hosts, Secret, SecretError, SecretName, Sensitive};
-use pullwright_engine::go::base64;
+use pullwright_engine::credentials::Wanted;
 use pullwright_engine::kubelet::Namespace;
-use serde::Deserialize;
 
-use super::api::Body;
-use super::{Api, Found, SecretsError, protobuf};
+use super::api::is_protobuf;
+use super::protobuf::ListError;
+use super::{Api, ApiError, Found, SecretsError, json, protobuf};
+use crate::http::{Answer, HttpError};
 
 /// How many Secrets are asked for at a time, as `kubectl` does.
 const PAGE: usize = 500;
@@ -27,85 +24,125 @@ const OTHER_TYPES: [&str; 7] = [
     "helm.sh/release.v1",
 ];
 
-/// A Secret as the API server sends it; only what is needed, borrowed from the answer.
-#[derive(Deserialize)]
-pub(super) struct Sent<'a> {
-    #[serde(borrow)]
-    metadata: SentMetadata<'a>,
-    #[serde(borrow, default, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    data: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
-}
-
-#[derive(Deserialize)]
-struct SentMetadata<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct Page<'a> {
-    #[serde(default)]
-    metadata: PageMetadata,
-    // Not by default: whoever answers `{}` is no API server.
-    #[serde(borrow)]
-    items: Vec<Sent<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-struct PageMetadata {
-    #[serde(default, rename = "continue")]
-    next: String,
-}
+/// The most that is read of a list, all of its pages together: a hundred times as much as a thousand Secrets usually have.
+const LIST_MAX: u64 = 64 << 20;
+/// The most of one page in JSON, which is read at once; and a number of Secrets that always fit.
+const JSON_MAX: u64 = 8 << 20;
+const SMALL_PAGE: usize = 4;
 
 /// Lists the namespace's pull secrets, by name.
 ///
-/// Those that are about none of `hosts` are only counted: a large namespace has credentials for many registries, and a pull
-/// asks few.
-pub(crate) fn list(api: &Api<'_>, namespace: &Namespace, hosts: &Hosts<'_>) -> Result<Found, SecretsError> {
-    let mut found = Found::default();
+/// Those in which nothing `wanted` can be are only counted: a large namespace has credentials for many registries, and a pull
+/// asks few. However long the list is, what stays in memory is what is wanted.
+pub(crate) fn list(api: &Api<'_>, namespace: &Namespace, wanted: &Wanted<'_>) -> Result<Found, SecretsError> {
+    let mut list = List { namespace, wanted, room: LIST_MAX, last: String::new(), found: Found::default() };
     let what = format!("the list of pull secrets in namespace {namespace}");
-    let selector = OTHER_TYPES.map(|kind| format!("type!={kind}")).join(",");
-    let first =
-        format!("/api/v1/namespaces/{namespace}/secrets?fieldSelector={}&limit={PAGE}", escaped(&selector));
-    let mut path = first.clone();
+    let selector = escaped(&OTHER_TYPES.map(|kind| format!("type!={kind}")).join(","));
+    let (mut size, mut next) = (PAGE, String::new());
     loop {
-        let next = match api.list(&path, &what)? {
-            Body::Protobuf(body) => {
-                let page = protobuf::Page::read(&body).map_err(|_| api.content(&what))?;
-                let pull_secrets = page.items.iter().filter(|item| TYPES.contains(&item.kind));
-                pull_secrets.for_each(|item| found.add_read(item.read_secret(namespace, hosts)));
-                page.next.to_owned()
+        let path =
+            format!("/api/v1/namespaces/{namespace}/secrets?fieldSelector={selector}&limit={size}{next}");
+        match list.read_page(api.list(&path, &what)?) {
+            Ok(token) if token.is_empty() => break,
+            Ok(token) => next = format!("&continue={}", escaped(&token)),
+            Err(PageError::Large) if size > SMALL_PAGE => size = SMALL_PAGE,
+            Err(PageError::Large) => return Err(ApiError::TooLarge { what, most: JSON_MAX }.into()),
+            Err(PageError::Full) => {
+                list.found.leave_out_rest(format!(
+                    "all Secrets behind {:?}, since the list has more than {} MiB",
+                    list.last,
+                    LIST_MAX >> 20
+                ));
+                break;
             }
-            Body::Json(body) => {
-                let page: Page<'_> = serde_json::from_slice(&body).map_err(|_| api.content(&what))?;
-                let pull_secrets = page.items.into_iter().filter(|sent| TYPES.contains(&&*sent.kind));
-                pull_secrets.for_each(|sent| found.add(sent.into_secret(namespace)));
-                page.metadata.next
-            }
-        };
-        if next.is_empty() {
-            break;
+            Err(PageError::Malformed) => return Err(api.content(&what).into()),
+            Err(PageError::Http(error)) => return Err(api.transport(error, &what).into()),
         }
-        path = format!("{first}&continue={}", escaped(&next));
     }
     // The server's order is by name already; that one Secret comes before another must not depend on it.
-    found.secrets.sort_by(|a, b| a.name().cmp(b.name()));
-    Ok(found)
+    list.found.secrets.sort_by(|a, b| a.name().cmp(b.name()));
+    Ok(list.found)
 }
 
-impl Sent<'_> {
-    pub(super) fn into_secret(self, namespace: &Namespace) -> Result<Secret, (SecretName, SecretError)> {
-        let name = SecretName { namespace: namespace.to_string(), name: self.metadata.name.into_owned() };
-        let mut data = BTreeMap::new();
-        for (key, value) in self.data.unwrap_or_default() {
-            match base64::decode(&value) {
-                Ok(value) => data.insert(key.into_owned(), Sensitive::new(value)),
-                Err(error) => return Err((name, SecretError::Data { key: key.into_owned(), error })),
-            };
+/// A list while it is read.
+struct List<'a> {
+    namespace: &'a Namespace,
+    wanted: &'a Wanted<'a>,
+    /// How much of it may still be read.
+    room: u64,
+    /// The last Secret that was read.
+    last: String,
+    found: Found,
+}
+
+/// Why a page was not read to its end.
+enum PageError {
+    /// Nothing of it was read: it has more than can be read at once.
+    Large,
+    /// The list has more than is read of it.
+    Full,
+    /// It is none.
+    Malformed,
+    /// It did not come.
+    Http(HttpError),
+}
+
+impl From<HttpError> for PageError {
+    fn from(error: HttpError) -> Self {
+        Self::Http(error)
+    }
+}
+
+impl List<'_> {
+    /// Reads a page, and gives what to ask the next one with.
+    fn read_page(&mut self, answer: Answer<'_>) -> Result<String, PageError> {
+        if is_protobuf(&answer) { self.read_protobuf(answer) } else { self.read_json(answer) }
+    }
+
+    fn read_protobuf(&mut self, answer: Answer<'_>) -> Result<String, PageError> {
+        let (found, last) = (&mut self.found, &mut self.last);
+        let (namespace, wanted) = (self.namespace, self.wanted);
+        let mut left = 0;
+        let read = answer.read(self.room, |body| {
+            let read = protobuf::read_list(&mut *body, |item| match item {
+                None => found.leave_out(),
+                Some(item) => {
+                    item.name.clone_into(last);
+                    if TYPES.contains(&item.kind) {
+                        found.add_read(item.read_secret(namespace, wanted));
+                    }
+                }
+            });
+            left = body.room();
+            read
+        });
+        self.room = left;
+        read.map_err(|error| match error {
+            ListError::Malformed => PageError::Malformed,
+            ListError::Io(error) => match HttpError::from(error) {
+                HttpError::TooLarge => PageError::Full,
+                error => PageError::Http(error),
+            },
+        })
+    }
+
+    fn read_json(&mut self, answer: Answer<'_>) -> Result<String, PageError> {
+        if self.room < JSON_MAX {
+            return Err(PageError::Full);
         }
-        Ok(Secret { name, kind: self.kind.into_owned(), data })
+        let body = answer.whole(JSON_MAX).map_err(|error| match error {
+            HttpError::TooLarge => PageError::Large,
+            error => PageError::Http(error),
+        })?;
+        self.room -= body.len() as u64;
+        let page: json::Page<'_> = serde_json::from_slice(&body).map_err(|_| PageError::Malformed)?;
+        for sent in page.items {
+            sent.name().clone_into(&mut self.last);
+            if TYPES.contains(&&*sent.kind) {
+                self.found.add(sent.into_secret(self.namespace), self.wanted);
+            }
+        }
+        Ok(page.metadata.next)
     }
 }
 

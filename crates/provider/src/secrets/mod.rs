@@ -2,32 +2,23 @@
 
 mod api;
 mod folder;
+mod found;
+mod json;
 mod list;
 mod named;
 mod protobuf;
 
 pub use api::{Api, ApiError};
+pub use found::Found;
 
 use std::io;
 use std::path::PathBuf;
 
-use pullwright_engine::credentials::{PullSecret, Secret, SecretError, SecretName};
 use pullwright_engine::kubelet::{Claims, Request};
 
 pub(crate) use folder::from_folder;
 pub(crate) use list::list;
 pub(crate) use named::named;
-
-/// What was found, first one first.
-#[derive(Debug, Default)]
-pub struct Found {
-    /// The Secrets that hold credentials.
-    pub secrets: Vec<PullSecret>,
-    /// How many there are besides, which name no host of the pull.
-    pub elsewhere: usize,
-    /// What could not be used, and why. The others still are.
-    pub unusable: Vec<String>,
-}
 
 /// Why there are no Secrets to choose from.
 #[derive(Debug, thiserror::Error)]
@@ -76,35 +67,6 @@ fn few(why: &[String]) -> String {
 pub(crate) struct Asker<'a> {
     pub(crate) request: &'a Request,
     pub(crate) claims: &'a Claims,
-}
-
-impl Found {
-    /// How many Secrets could be read.
-    pub(crate) fn count(&self) -> usize {
-        self.secrets.len() + self.elsewhere
-    }
-
-    /// Adds a Secret, or why it cannot be used.
-    fn add(&mut self, secret: Result<Secret, (SecretName, SecretError)>) {
-        let read = |secret: Secret| PullSecret::read(&secret).map_err(|error| (secret.name, error));
-        self.add_read(secret.and_then(read).map(Some));
-    }
-
-    /// Adds a Secret that was read, counts one that is for elsewhere, or says why it cannot be used.
-    fn add_read(&mut self, read: Result<Option<PullSecret>, (SecretName, SecretError)>) {
-        match read {
-            Ok(None) => self.elsewhere += 1,
-            Ok(Some(secret)) => {
-                let said = secret
-                    .findings()
-                    .iter()
-                    .map(|finding| format!("Secret {}: {}", secret.name(), finding.message));
-                self.unusable.extend(said);
-                self.secrets.push(secret);
-            }
-            Err((name, error)) => self.unusable.push(format!("Secret {name}: {error}")),
-        }
-    }
 }
 
 /// A name that can stand in a URL's path as it is: a DNS subdomain.

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use pullwright_engine::credentials::Wanted;
 use serde::Deserialize;
 
-use super::list::Sent;
+use super::json::Sent;
 use super::{Api, ApiError, Asker, Found, SecretsError, checked};
 
 /// How many are asked for. An annotation has room for a hundred thousand names, and each is a request on every start of a
@@ -16,23 +17,28 @@ const MOST: usize = 64;
 ///
 /// Names in the annotation are for those who want another list than `imagePullSecrets`, which the kubelet itself
 /// offers to the image's registry; and they spare a request, because the kubelet passes them along.
-pub(crate) fn named(api: &Api<'_>, asker: Asker<'_>, annotation: &str) -> Result<Found, SecretsError> {
+pub(crate) fn named(
+    api: &Api<'_>,
+    asker: Asker<'_>,
+    annotation: &str,
+    wanted: &Wanted<'_>,
+) -> Result<Found, SecretsError> {
     let claims = asker.claims;
     let namespace = &claims.namespace;
     let names = match asker.request.service_account_annotations().get(annotation) {
-        Some(names) => split(names),
+        Some(names) => first(names.split(',').map(|name| Cow::Borrowed(name.trim()))),
         None => image_pull_secrets(api, asker)?,
     };
     let mut found = Found::default();
-    if names.len() > MOST {
-        found.unusable.push(format!("only the first {MOST} of {} names are used", names.len()));
+    if names.more > 0 {
+        found.tell(format_args!("only the first {MOST} of {} names are used", MOST + names.more));
     }
-    for name in names.iter().take(MOST) {
+    for name in &names.first {
         let result = checked("Secret", name).and_then(|name| {
             let what = format!("Secret {namespace}/{name}");
             let body = api.get(&format!("/api/v1/namespaces/{namespace}/secrets/{name}"), &what)?;
             let sent: Sent<'_> = serde_json::from_slice(&body).map_err(|_| api.content(&what))?;
-            found.add(sent.into_secret(namespace));
+            found.add(sent.into_secret(namespace), wanted);
             Ok(())
         });
         match result {
@@ -44,17 +50,17 @@ pub(crate) fn named(api: &Api<'_>, asker: Asker<'_>, annotation: &str) -> Result
                 | ApiError::Untrusted { .. }
                 | ApiError::Unauthorized { .. }),
             )) => return Err(error.into()),
-            Err(error) => found.unusable.push(error.to_string()),
+            Err(error) => found.tell(error),
         }
     }
-    if found.secrets.is_empty() && !names.is_empty() {
+    if found.count() == 0 && !names.first.is_empty() {
         let service_account = format!("{namespace}/{}", claims.service_account.name);
-        return Err(SecretsError::NoneOfNamed { service_account, why: found.unusable });
+        return Err(SecretsError::NoneOfNamed { service_account, why: found.into_told() });
     }
     Ok(found)
 }
 
-fn image_pull_secrets(api: &Api<'_>, asker: Asker<'_>) -> Result<Vec<String>, SecretsError> {
+fn image_pull_secrets(api: &Api<'_>, asker: Asker<'_>) -> Result<Names, SecretsError> {
     #[derive(Deserialize)]
     struct ServiceAccount<'a> {
         #[serde(borrow, default, rename = "imagePullSecrets")]
@@ -70,23 +76,51 @@ fn image_pull_secrets(api: &Api<'_>, asker: Asker<'_>) -> Result<Vec<String>, Se
     let what = format!("ServiceAccount {namespace}/{name}");
     let body = api.get(&format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}"), &what)?;
     let account: ServiceAccount<'_> = serde_json::from_slice(&body).map_err(|_| api.content(&what))?;
-    Ok(account.image_pull_secrets.into_iter().map(|named| named.name.into_owned()).collect())
+    Ok(first(account.image_pull_secrets.into_iter().map(|named| named.name)))
 }
 
-/// Names separated by commas, each once.
-fn split(names: &str) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let names = names.split(',').map(str::trim);
-    names.filter(|name| !name.is_empty() && seen.insert(*name)).map(str::to_owned).collect()
+/// The names that are used, and how many there are besides.
+#[derive(Debug, PartialEq, Eq)]
+struct Names {
+    first: Vec<String>,
+    more: usize,
+}
+
+/// The first of `names`, each once. What is not used is counted and not kept.
+fn first<'a>(names: impl Iterator<Item = Cow<'a, str>>) -> Names {
+    let (mut first, mut seen, mut more) = (Vec::new(), HashSet::new(), 0);
+    for name in names.filter(|name| !name.is_empty()) {
+        if seen.contains(&name) {
+            continue;
+        }
+        if first.len() == MOST {
+            more += 1;
+        } else {
+            first.push(name.clone().into_owned());
+            seen.insert(name);
+        }
+    }
+    Names { first, more }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use super::*;
+
+    fn split(names: &str) -> Names {
+        first(names.split(',').map(|name| Cow::Borrowed(name.trim())))
+    }
 
     #[test]
     fn names_are_separated_by_commas() {
-        assert_eq!(split(" a, b ,,a,"), ["a", "b"]);
-        assert_eq!(split(""), Vec::<String>::new());
+        assert_eq!(split(" a, b ,,a,"), Names { first: vec!["a".to_owned(), "b".to_owned()], more: 0 });
+        assert_eq!(split(""), Names { first: vec![], more: 0 });
+    }
+
+    #[test]
+    fn of_many_names_the_first_are_kept_and_the_others_counted() {
+        let many: Vec<String> = (0..100_000).map(|number| number.to_string()).collect();
+        let names = split(&many.join(","));
+        assert_eq!((names.first.as_slice(), names.more), (&many[..MOST], 100_000 - MOST));
     }
 }

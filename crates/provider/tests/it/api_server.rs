@@ -5,7 +5,8 @@ use std::net::TcpListener;
 use pullwright_testkit::standin::{Fault, Trouble};
 
 use crate::cluster::{Cluster, PULL_SECRET, USER, WHAT};
-use crate::inputs::{auths, request, token};
+use crate::inputs::{auths, request, request_with, token};
+use crate::journal::Listener;
 use crate::stage::{IMAGE, MIRROR, MIRRORED, NAMESPACE};
 
 const LIST: &str = "/api/v1/namespaces/team-a/secrets?fieldSelector=type%21%3DOpaque%2Ctype%21%3D";
@@ -185,12 +186,74 @@ fn the_words_of_a_server_cannot_break_the_line() {
     assert!(cluster.ask().failed().starts_with("noforged line[2Jxxx"));
 }
 
+/// Some servers repeat what they do not accept. A canary is in the token's signature, and no output may hold it.
+#[test]
+fn a_token_that_the_server_repeats_is_not_told() {
+    for status in [403, 409] {
+        let cluster = Cluster::with_secret();
+        let (half, _) = cluster.token.split_at(cluster.token.len() - 4);
+        let message = format!("token {} and {half}… are not good", cluster.token);
+        let body = serde_json::json!({ "message": message }).to_string();
+        cluster.api.inject(Fault::always("", Trouble::Says(status, body)));
+        let journal = Listener::new(&cluster.stage);
+        let ran = cluster.ask();
+        let (said, last) = (ran.failed(), journal.entries());
+        assert!(
+            said.contains("token e30.[redacted].[redacted] and e30.[redacted].[redacted]… are"),
+            "{said}"
+        );
+        let told = &last.last().expect("an entry")["MESSAGE"];
+        assert!(told.ends_with(said), "{told}");
+        for part in cluster.token.split('.').skip(1) {
+            assert!(!told.contains(part) && !said.contains(part), "{told}");
+        }
+    }
+}
+
+/// A value that is `null` is none, in every encoding that the API server has.
+#[test]
+fn a_value_that_is_null_hurts_nobody() {
+    for in_protobuf in [false, true] {
+        let cluster = Cluster::with_secret();
+        cluster.allow(&["get"], "secrets", &[]);
+        let null = |name: &str, data: serde_json::Value| {
+            let metadata = serde_json::json!({"name": name, "namespace": NAMESPACE});
+            let secret = serde_json::json!({"metadata": metadata, "type": PULL_SECRET, "data": data});
+            cluster.api.put("secrets", secret);
+        };
+        let content = pullwright_engine::go::base64::encode(auths(&[("docker.io", "hub")]).as_bytes());
+        null("a", serde_json::json!({".dockerconfigjson": null}));
+        null("b", serde_json::json!({".dockerconfigjson": content, "other": null}));
+        null("c", serde_json::Value::Null);
+        if in_protobuf {
+            cluster.api.speak_protobuf();
+        }
+        let users = ["puller", "hub"].map(|user| Some(user.to_owned()));
+        assert!(cluster.ask().answered().1.ends_with(" with 2 number of entries"));
+        assert_eq!(cluster.stage.users_for(&[MIRRORED, IMAGE]), users);
+        let named = [("pullwright.dev/pull-secrets", "a,b,c")];
+        let stage = crate::stage::Stage::new();
+        let plugin = cluster.plugin_on(&stage).args(&["--secrets", "named"]);
+        assert!(
+            plugin
+                .run(request_with(&cluster.token, &named))
+                .answered()
+                .1
+                .ends_with(" with 1 number of entries")
+        );
+    }
+}
+
 #[test]
 fn an_answer_without_end_is_not_read_to_its_end() {
     let cluster = Cluster::with_secret();
     cluster.api.inject(Fault::always("", Trouble::Huge(1 << 40)));
     let ran = cluster.ask();
-    cluster.failed_with(&ran, &format!("{WHAT} has more than 64 MiB: use --secrets named"));
+    cluster.failed_with(&ran, &format!("{WHAT} has more than 8 MiB"));
+    assert!(cluster.asked()[1].0.ends_with("&limit=4"), "few Secrets may be less");
+    cluster.allow(&["get"], "serviceaccounts", &["default"]);
+    let ran = cluster.plugin().args(&["--secrets", "named"]).run(request(&cluster.token));
+    cluster.failed_with(&ran, "ServiceAccount team-a/default has more than 4 MiB");
 }
 
 #[test]

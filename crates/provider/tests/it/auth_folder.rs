@@ -1,14 +1,16 @@
 //! The folder that the file goes to: not ours, not a folder, full, read-only, in use by others.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, chown, symlink};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use pullwright_engine::credentials::{AuthFile, Lookup};
 use pullwright_handover::{AuthFileName, AuthFolder};
 
 use crate::inputs::{request, token};
-use crate::plugin::{Ran, assert_no_canary};
+use crate::journal::told;
+use crate::plugin::{Plugin, Ran, assert_no_canary};
 use crate::stage::{IMAGE, MIRRORED, NAMESPACE, PASSWORD, Stage, names_below, until};
 
 #[test]
@@ -168,4 +170,49 @@ fn the_sweeper_holds_nothing_and_the_file_goes_in_time() {
     assert_eq!(stage.users_for(&[MIRRORED]), [Some("puller".to_owned())]);
     until("the file is gone, though nobody came", || stage.left().is_empty());
     until("the sweeper is gone, too", || stage.sweepers().is_empty());
+}
+
+/// A script around the plugin may leave it the kubelet's pipe in a place where nobody looks for it. The kubelet reads until
+/// nobody holds the pipe: the plugin is done, so it must be.
+#[test]
+fn the_sweeper_holds_no_descriptor_that_a_wrapper_left_open() {
+    let stage = Stage::with_secret_on_the_node();
+    let plugin = stage.plugin_with_folder();
+    let mut wrapper = Command::new("sh");
+    wrapper.args(["-c", "exec 3>&1 7>&2 \"$@\"", "sh"]);
+    wrapper.arg(plugin.command.get_program()).args(plugin.command.get_args()).env_clear();
+    let plugin = Plugin { command: wrapper, shows_credentials: false }.start(request(&token(NAMESPACE)));
+    let (ended, has_ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || ended.send(plugin.wait_with_output()));
+    // A minute, where the sweeper lives for five.
+    let output =
+        has_ended.recv_timeout(Duration::from_mins(1)).expect("both pipes end with the plugin").unwrap();
+    assert!(Ran::new(output, false).answered().1.starts_with("Wrote auth file to "));
+    let sweepers = stage.sweepers();
+    assert_eq!(sweepers.len(), 1, "it is still there");
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", sweepers[0].0.as_raw_nonzero())).unwrap();
+    let pipes = descriptors.filter(|entry| {
+        let leads_to = fs::read_link(entry.as_ref().unwrap().path()).unwrap_or_default();
+        leads_to.to_string_lossy().starts_with("pipe:")
+    });
+    assert_eq!(pipes.count(), 0);
+}
+
+/// Files that stay are credentials that stay.
+#[test]
+fn what_cannot_be_swept_is_told() {
+    let stage = Stage::with_secret_on_the_node();
+    let in_use = stage.auth_dir().join("in-use");
+    DirBuilder::new().mode(0o700).create(stage.auth_dir()).unwrap();
+    fs::create_dir(&in_use).unwrap();
+    fs::set_permissions(&in_use, fs::Permissions::from_mode(0o777)).unwrap();
+    let (ran, entries) = told(&stage, &request(&token(NAMESPACE)));
+    assert!(ran.answered().1.starts_with("Wrote auth file to "), "{ran:?}");
+    let warned: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry["PRIORITY"] == "4")
+        .map(|entry| entry["MESSAGE"].as_str())
+        .collect();
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    assert!(warned[0].starts_with("not swept: ") && warned[0].contains("in-use"), "{warned:?}");
 }

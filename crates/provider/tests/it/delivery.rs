@@ -78,6 +78,21 @@ fn who_asks_for_the_danger_gets_them_in_the_order_of_the_pull() {
     assert!(!stage.auth_dir().exists());
 }
 
+/// Whoever may write a Secret could have them shown to a mirror of their choice; the kubelet has them anyway.
+#[test]
+fn the_node_s_own_credentials_are_never_answered() {
+    let stage = Stage::with_secret_on_the_node();
+    stage.write("config.json", &auths(&[("docker.io", "node")]));
+    let answer = || stage.plugin_with_folder().args(&["--deliver", "answer"]).shows_credentials();
+    let ran = answer().arg("--answer-credentials-to-every-host-of-the-pull").ask();
+    let (response, said) = ran.answered();
+    let users: Vec<_> = response.auth.values().map(|given| given.username.as_str()).collect();
+    assert_eq!((users, said), (vec!["puller"], "Answered with 1 credential(s)"));
+    // The same as the namespace's own: still the node's.
+    stage.write("config.json", &auths(&[("docker.io", "puller")]));
+    assert!(answer().ask().failed().starts_with("not answered: "));
+}
+
 #[test]
 fn the_danger_alone_is_wrong_usage() {
     let stage = Stage::with_secret_on_the_node();

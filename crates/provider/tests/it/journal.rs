@@ -7,22 +7,37 @@ use crate::inputs::{auths, manifest, request, token};
 use crate::plugin::{Ran, assert_no_canary};
 use crate::stage::{IMAGE, MIRROR, NAMESPACE, Stage, until};
 
-type Entry = BTreeMap<String, String>;
+pub(crate) type Entry = BTreeMap<String, String>;
+
+/// The journal of a node.
+pub(crate) struct Listener(UnixDatagram);
+
+impl Listener {
+    pub(crate) fn new(stage: &Stage) -> Self {
+        let journal = UnixDatagram::bind(stage.path("journal")).unwrap();
+        journal.set_nonblocking(true).unwrap();
+        Self(journal)
+    }
+
+    /// What it was told so far.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        let mut datagram = vec![0; 1 << 18];
+        while let Ok(length) = self.0.recv(&mut datagram) {
+            let text = std::str::from_utf8(&datagram[..length]).expect("text");
+            assert_no_canary(text);
+            let fields = text.lines().map(|line| line.split_once('=').expect("a field"));
+            entries.push(fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
+        }
+        entries
+    }
+}
 
 /// A run with a journal, and what it was told.
-fn told(stage: &Stage, stdin: &str) -> (Ran, Vec<Entry>) {
-    let journal = UnixDatagram::bind(stage.path("journal")).unwrap();
-    journal.set_nonblocking(true).unwrap();
+pub(crate) fn told(stage: &Stage, stdin: &str) -> (Ran, Vec<Entry>) {
+    let journal = Listener::new(stage);
     let ran = stage.plugin_with_folder().run(stdin);
-    let mut entries = Vec::new();
-    let mut datagram = vec![0; 1 << 18];
-    while let Ok(length) = journal.recv(&mut datagram) {
-        let text = std::str::from_utf8(&datagram[..length]).expect("text");
-        assert_no_canary(text);
-        let fields = text.lines().map(|line| line.split_once('=').expect("a field"));
-        entries.push(fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
-    }
-    (ran, entries)
+    (ran, journal.entries())
 }
 
 /// The message of each entry with this priority.
@@ -104,6 +119,19 @@ fn it_hears_that_there_was_nothing_to_provide() {
         (last["PULLWRIGHT_OUTCOME"].as_str(), last["PULLWRIGHT_REASON"].as_str()),
         ("nothing", "no-credential")
     );
+}
+
+/// The image's name is what somebody wrote into a Pod.
+#[test]
+fn it_is_not_filled_with_a_name_of_a_megabyte() {
+    let stage = Stage::with_secret_on_the_node();
+    let long = format!("docker.io/library/{}", "x".repeat(1 << 20));
+    let (ran, entries) = told(&stage, &request(&token(NAMESPACE)).replace(IMAGE, &long));
+    assert!(ran.failed().starts_with("the image name \"docker.io/library/xxx"), "{ran:?}");
+    assert!(entries.len() > 3, "{entries:?}");
+    for entry in entries {
+        assert!(entry.values().all(|value| value.len() < 1000), "{entry:?}");
+    }
 }
 
 /// A journal that takes nothing more must not hold up a pull.

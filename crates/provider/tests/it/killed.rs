@@ -115,3 +115,19 @@ fn it_leaves_no_core() {
     let dumpable = before_the_request.filter(|line| line.starts_with("prctl(PR_SET_DUMPABLE"));
     assert_eq!(dumpable.collect::<Vec<_>>(), ["prctl(PR_SET_DUMPABLE, SUID_DUMP_DISABLE) = 0"]);
 }
+
+/// Nor does `check`, which reads the same.
+#[test]
+fn check_leaves_no_core() {
+    let stage = Stage::with_secret_on_the_node();
+    stage.write("request", &request(&crate::inputs::token(NAMESPACE)));
+    let log = stage.path("calls");
+    let plugin = stage.plugin_with_folder().args(&["check", "--request"]).arg(stage.path("request"));
+    let mut command = Command::new("strace");
+    command.arg("-o").arg(&log).args(["-e", "trace=prctl,openat"]).arg(plugin.command.get_program());
+    assert!(command.args(plugin.command.get_args()).output().expect("strace").status.success());
+    let log = fs::read_to_string(log).expect("a log");
+    let before_the_request = log.lines().take_while(|line| !line.contains("/request\""));
+    let dumpable = before_the_request.filter(|line| line.starts_with("prctl(PR_SET_DUMPABLE"));
+    assert_eq!(dumpable.collect::<Vec<_>>(), ["prctl(PR_SET_DUMPABLE, SUID_DUMP_DISABLE) = 0"]);
+}

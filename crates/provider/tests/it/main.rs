@@ -8,6 +8,7 @@
 mod apart;
 mod api_server;
 mod auth_folder;
+mod bounds;
 mod cluster;
 mod configuration;
 mod delivery;

@@ -32,6 +32,16 @@ impl Plugin {
         self
     }
 
+    /// Runs it with so much memory and no more: what it asks for beyond that it does not get, and it ends.
+    pub(crate) fn with_memory(mut self, bytes: usize) -> Self {
+        let mut command = Command::new("sh");
+        let kilobytes = (bytes >> 10).to_string();
+        command.args(["-c", "ulimit -d \"$0\" && exec \"$@\"", &kilobytes]);
+        command.arg(self.command.get_program()).args(self.command.get_args()).env_clear();
+        self.command = command;
+        self
+    }
+
     /// Lets standard output hold passwords, as it must where the answer delivers them.
     pub(crate) fn shows_credentials(mut self) -> Self {
         self.shows_credentials = true;

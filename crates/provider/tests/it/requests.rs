@@ -135,3 +135,16 @@ fn the_file_is_where_the_runtime_looks() {
     assert_eq!(response.auth.keys().collect::<Vec<_>>(), [IMAGE]);
     assert_eq!(stage.users_for(&[MIRRORED, IMAGE]), [Some("puller".to_owned()), None]);
 }
+
+#[test]
+fn what_is_no_request_is_not_repeated_at_length() {
+    let stage = Stage::with_secret_on_the_node();
+    let long = "x".repeat(1 << 20);
+    for (from, to) in
+        [("CredentialProviderRequest", long.as_str()), ("credentialprovider.kubelet.k8s.io/v1", &long)]
+    {
+        // `failed` holds the line to less than a thousand bytes.
+        let ran = stage.plugin_with_folder().run(request(&token(NAMESPACE)).replace(from, to));
+        assert!(ran.failed().starts_with("read credential provider request: "), "{ran:?}");
+    }
+}

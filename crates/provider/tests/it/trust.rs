@@ -100,6 +100,17 @@ fn a_proxy_in_the_environment_is_used_only_if_asked_for() {
     assert!(seen.starts_with("CONNECT 127.0.0.1:") && !seen.contains("Bearer"), "{seen}");
 }
 
+/// A slash, a letter or a colon too many, and a password is where an address should be.
+#[test]
+fn a_proxy_that_is_no_address_is_not_told_with_its_password() {
+    let cluster = Cluster::with_secret();
+    for url in ["http://u:canary-password", "http://u:canary-password/x@proxy:3128", "canary-password:x"] {
+        let plugin = cluster.plugin().env("HTTPS_PROXY", url).arg("--proxy-from-environment");
+        let ran = plugin.run(request(&cluster.token));
+        assert!(ran.failed().contains("the proxy ") && !ran.stderr.contains("http://u:"), "{ran:?}");
+    }
+}
+
 /// The node's own credentials could read far more than the Pod's.
 #[test]
 fn a_kubeconfig_gives_the_server_and_never_its_credentials() {

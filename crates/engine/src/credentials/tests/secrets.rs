@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::{Hosts, PullSecret, Secret, SecretError};
+use super::super::{PullSecret, Secret, SecretError, Wanted};
 use super::{basic, pull_secret, secret};
 use crate::finding::Severity;
 use crate::go::base64;
@@ -34,14 +34,44 @@ fn a_secret_is_used_when_type_and_key_agree() {
 fn a_secret_for_other_hosts_is_nothing_to_a_pull_unless_it_was_cut() {
     let about = |document: &'static str| {
         let name = || secret("s", CONFIG_JSON.0, CONFIG_JSON.1, "{}").name;
-        let hosts = Hosts::of(["q.io/team/app"]);
-        PullSecret::about(&hosts, name, CONFIG_JSON.0, |_| Some(document.as_bytes()))
+        let wanted = Wanted::of(["q.io/team/app"]);
+        PullSecret::about(&wanted, name, CONFIG_JSON.0, |_| Some(document.as_bytes()))
     };
     let entries = |document| about(document).unwrap().map(|read| read.entries().len());
-    assert_eq!(entries(r#"{"auths": {"q.io": {"auth": "dTpw"}, "x.io": {"auth": "dTpw"}}}"#), Some(2));
+    assert_eq!(entries(r#"{"auths": {"q.io": {"auth": "dTpw"}, "x.io": {"auth": "dTpw"}}}"#), Some(1));
     assert_eq!(entries(r#"{"auths": {"x.io": {"auth": "dTpw"}}}"#), None);
     assert!(matches!(about(r#"{"auths": {"x.io""#), Err(SecretError::Document { .. })), "cut");
     assert!(matches!(about("eyJhdXRocyI6e319"), Err(SecretError::Document { .. })), "encoded twice");
+}
+
+/// Six bytes are an entry: a Secret has room for more than a hundred thousand.
+#[test]
+fn what_is_kept_of_a_secret_for_a_pull_does_not_grow_with_it() {
+    let numbers = |count: usize| (0..count).map(|number| format!("\"{number}\":0,")).collect::<String>();
+    let about = |count| {
+        let entries = format!(
+            "\"q.io\": {{\"auth\": \"dTpw\"}},{} \"q.io/last\": {{\"auth\": \"dTpw\"}}",
+            numbers(count)
+        );
+        let document = format!("{{\"auths\": {{{entries}}}}}");
+        let name = || secret("s", CONFIG_JSON.0, CONFIG_JSON.1, "{}").name;
+        let data = |_: &str| Some(document.as_bytes());
+        let read = PullSecret::about(&Wanted::of(["q.io/last"]), name, CONFIG_JSON.0, data);
+        let read = read.unwrap().unwrap();
+        (read.entries().len(), read.findings().len(), read.more_findings(), read.unread())
+    };
+    assert_eq!(about(2), (2, 2, 0, 0));
+    assert_eq!(about(9_998), (2, 3, 9_995, 0));
+    assert_eq!(about(100_000), (1, 3, 9_996, 90_002), "the first ones count");
+}
+
+/// Each part of a scope is a place in the index, and a key is shown wherever it is chosen.
+#[test]
+fn a_key_that_is_longer_than_any_repository_is_not_used() {
+    let key = format!("q.io{}", "/a".repeat(600));
+    let read = pull_secret("s", &format!("{{\"{key}\": {{\"auth\": \"dTpw\"}}}}"));
+    assert_eq!(read.entries(), []);
+    assert_eq!(read.findings()[0].message, "the key is longer than any repository's name");
 }
 
 #[test]

@@ -61,6 +61,25 @@ fn the_file_holds_the_choice_and_the_rest_of_the_global_file() {
     assert!(!format!("{written:?}").contains("dGVhbTpwdw"));
 }
 
+/// A Secret has room for a password of a megabyte, and a node may have many mirrors on one host.
+#[test]
+fn the_file_is_bounded_and_who_gets_nothing_is_not_shown_another_s_credential() {
+    let large = "p".repeat(900_000);
+    let document =
+        format!(r#"{{"q.io": {{"username": "u", "password": "{large}"}}, "k.io": {{"auth": "dTpw"}}}}"#);
+    let (secrets, file) =
+        ([pull_secret("a", &document)], auth_file(r#"{"auths": {"q.io": {"auth": "Zzpn"}}}"#));
+    let sources: Vec<_> =
+        (0..20).map(|number| format!("q.io/{number}")).chain(["k.io/x".to_owned()]).collect();
+    let written = select(&secrets, Some(&file), sources.iter().map(String::as_str)).auth_file().unwrap();
+    assert!(written.bytes.expose().len() < 5 << 20, "{} bytes", written.bytes.expose().len());
+    assert_eq!(written.sources_left_out, 17);
+    let read = AuthFile::parse(written.bytes.expose()).unwrap();
+    let found = sources.iter().map(|source| matches!(read.lookup(source), Lookup::Found { .. }));
+    let expected = (0..20).map(|number| number < 3).chain([true]);
+    assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+}
+
 #[test]
 fn a_source_without_its_helper_does_not_wake_up_leftover_entries() {
     let secrets = [pull_secret("a", r#"{"q.io/team": {"auth": "dTpw"}}"#)];

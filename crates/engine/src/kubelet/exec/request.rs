@@ -35,7 +35,7 @@ pub enum RequestError {
     /// Another kind, or none.
     #[error("read credential provider request: kind is {found:?}, expected \"CredentialProviderRequest\"")]
     UnknownKind {
-        /// The kind found, empty if there is none.
+        /// The kind found, cut to a readable length; empty if there is none.
         found: String,
     },
     /// Another group or version, or none.
@@ -43,7 +43,7 @@ pub enum RequestError {
         "read credential provider request: apiVersion {found:?} is not supported; set apiVersion of this provider in the kubelet's CredentialProviderConfig to \"credentialprovider.kubelet.k8s.io/v1\""
     )]
     UnknownVersion {
-        /// The apiVersion found, empty if there is none.
+        /// The apiVersion found, cut to a readable length; empty if there is none.
         found: String,
     },
     /// A field of another type.
@@ -99,11 +99,11 @@ impl Request {
         }
         let found = text_field(document, "kind")?;
         if found != KIND {
-            return Err(RequestError::UnknownKind { found });
+            return Err(RequestError::UnknownKind { found: beginning(&found) });
         }
         let found = text_field(document, "apiVersion")?;
         let Some(api_version) = ApiVersion::from_text(&found) else {
-            return Err(RequestError::UnknownVersion { found });
+            return Err(RequestError::UnknownVersion { found: beginning(&found) });
         };
         let image = text_field(document, "image")?;
         if image.is_empty() {
@@ -162,6 +162,11 @@ impl Request {
     pub fn service_account_annotations(&self) -> &BTreeMap<String, String> {
         &self.service_account_annotations
     }
+}
+
+/// Enough of a name to recognise it.
+fn beginning(name: &str) -> String {
+    name.chars().take(64).collect()
 }
 
 /// The last member of that name, as Go takes it; a null counts as not there.

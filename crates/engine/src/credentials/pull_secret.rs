@@ -1,0 +1,190 @@
+//! What of a Secret can be used to pull.
+
+use super::credential::Credential;
+use super::document::{DocumentError, Entries, Format};
+use super::scope::{Scope, ScopeError, shown};
+use super::secret::{PULL_SECRETS, Secret, SecretError, SecretName};
+use super::wanted::Wanted;
+use crate::finding::{DocPath, Finding};
+
+/// The longest key that is looked at. A repository has at most 255 letters and its host as many, so no longer key covers one.
+const LONGEST_KEY: usize = 1024;
+
+/// How much of a Secret is read.
+struct Reach {
+    /// How many entries; the first ones count.
+    entries: usize,
+    /// How many findings are kept; the others are counted.
+    findings: usize,
+}
+
+impl Reach {
+    /// For a person, who asked about this Secret.
+    const ALL: Self = Self { entries: usize::MAX, findings: usize::MAX };
+    /// For a pull, which must not depend on what somebody put into a namespace: a Secret has room for a hundred thousand
+    /// entries of nothing, and for about ten thousand of credentials.
+    const PULL: Self = Self { entries: 10_000, findings: 3 };
+}
+
+/// The document that a pull secret holds.
+struct Content<'a> {
+    key: &'static str,
+    format: Format,
+    bytes: &'a [u8],
+}
+
+impl<'a> Content<'a> {
+    /// What a Secret of type `kind` holds; `data` gives the value of a key.
+    fn of(kind: &str, data: impl FnOnce(&str) -> Option<&'a [u8]>) -> Result<Self, SecretError> {
+        let known = PULL_SECRETS.into_iter().find(|(known, ..)| *known == kind);
+        let (kind, key, format) = known.ok_or_else(|| SecretError::Type { kind: kind.to_owned() })?;
+        let bytes = data(key).filter(|bytes| !bytes.is_empty());
+        bytes.map(|bytes| Self { key, format, bytes }).ok_or(SecretError::MissingKey { kind, key })
+    }
+
+    fn has_both_ends(&self) -> bool {
+        let trimmed = self.bytes.trim_ascii();
+        trimmed.starts_with(b"{") && trimmed.ends_with(b"}")
+    }
+
+    fn refused(&self, error: DocumentError) -> SecretError {
+        SecretError::Document { key: self.key, error }
+    }
+}
+
+/// One usable entry of a Secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopedCredential {
+    /// The key as written.
+    pub key: String,
+    /// What the key was written for.
+    pub scope: Scope,
+    /// What is shown to the registry there.
+    pub credential: Credential,
+}
+
+/// A Secret with everything in it that can be used to pull, and what was found on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullSecret {
+    name: SecretName,
+    entries: Vec<ScopedCredential>,
+    findings: Vec<Finding>,
+    more_findings: usize,
+    unread: usize,
+}
+
+impl PullSecret {
+    /// Takes all that is usable out of a Secret. An entry that is not usable hurts only itself and is reported.
+    ///
+    /// # Errors
+    /// When nothing of the Secret can be used.
+    pub fn read(secret: &Secret) -> Result<Self, SecretError> {
+        let value = |key: &str| secret.data.get(key).map(|bytes| bytes.expose().as_slice());
+        let content = Content::of(&secret.kind, value)?;
+        Self::from_content(secret.name.clone(), &content, &Wanted::anything(), &Reach::ALL)
+    }
+
+    /// Takes out what is `wanted`, within bounds whatever the Secret holds; `data` gives the value of a key. Nothing if
+    /// nothing wanted is in it: then nothing in it matters, and what is wrong inside is not looked for.
+    ///
+    /// # Errors
+    /// When nothing of the Secret can be used.
+    pub fn about<'a>(
+        wanted: &Wanted<'_>,
+        name: impl FnOnce() -> SecretName,
+        kind: &str,
+        data: impl FnOnce(&str) -> Option<&'a [u8]>,
+    ) -> Result<Option<Self>, SecretError> {
+        let content = Content::of(kind, data)?;
+        // What was cut or encoded twice is worth a word, whoever it was meant for.
+        if wanted.may_be_in(content.bytes) || !content.has_both_ends() {
+            return Self::from_content(name(), &content, wanted, &Reach::PULL).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn from_content(
+        name: SecretName,
+        content: &Content<'_>,
+        wanted: &Wanted<'_>,
+        reach: &Reach,
+    ) -> Result<Self, SecretError> {
+        let document = Entries::parse(content.bytes, content.format, reach.entries)
+            .map_err(|error| content.refused(error))?;
+        let map = || {
+            let value = DocPath::root().key("data").key(content.key);
+            if content.format == Format::Auths { value.key("auths") } else { value }
+        };
+        let mut read = Self {
+            name,
+            entries: Vec::new(),
+            findings: Vec::new(),
+            more_findings: 0,
+            unread: document.left_out,
+        };
+        for (key, entry) in &document.by_key {
+            let at = || map().key(shown(key));
+            match (scope_of(key), Credential::for_secret(entry)) {
+                (Ok(scope), Ok(credential)) => {
+                    if wanted.has(&scope) {
+                        let key = key.clone().into_owned();
+                        read.entries.push(ScopedCredential { key, scope, credential });
+                    }
+                }
+                _ if read.findings.len() >= reach.findings => read.more_findings += 1,
+                (Err(error), _) => read.findings.push(key_finding(at(), error)),
+                (_, Err(error)) => {
+                    read.findings.push(Finding::error("secret/entry", at(), error.to_string()));
+                }
+            }
+        }
+        // Of two spellings of one scope, the plain one comes first, as in the runtime's lookup.
+        read.entries.sort_by(|a, b| {
+            let rank = |entry: &ScopedCredential| entry.key != entry.scope.as_str();
+            rank(a).cmp(&rank(b)).then_with(|| a.key.cmp(&b.key))
+        });
+        Ok(read)
+    }
+
+    /// Where the Secret is.
+    #[must_use]
+    pub fn name(&self) -> &SecretName {
+        &self.name
+    }
+
+    /// What of it can be used; of two keys for one scope the one that counts comes first.
+    #[must_use]
+    pub fn entries(&self) -> &[ScopedCredential] {
+        &self.entries
+    }
+
+    /// What cannot be used, and why.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// How many findings there are besides.
+    #[must_use]
+    pub fn more_findings(&self) -> usize {
+        self.more_findings
+    }
+
+    /// How many entries were not looked at, because there are too many before them.
+    #[must_use]
+    pub fn unread(&self) -> usize {
+        self.unread
+    }
+}
+
+fn scope_of(key: &str) -> Result<Scope, ScopeError> {
+    if key.len() > LONGEST_KEY { Err(ScopeError::Long) } else { Scope::parse(key) }
+}
+
+fn key_finding(at: DocPath, error: ScopeError) -> Finding {
+    let finding = Finding::warning("secret/key", at, error.to_string());
+    finding.with_help(match error {
+        ScopeError::Wildcard => "add one entry for each host",
+        _ => "write the key as host[:port] or host[:port]/namespace",
+    })
+}

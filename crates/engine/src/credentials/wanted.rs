@@ -1,0 +1,141 @@
+//! What a pull wants of a namespace's Secrets: most of them are passed over without being taken apart, and of the others only
+//! the entries are kept that cover a repository of the pull.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::scope::{self, Scope};
+
+/// Beyond this many hosts, looking for each of them in every document takes longer than to read the document.
+const FEW: usize = 8;
+
+/// The repositories that a pull may ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    /// Their hosts; none if every document matters.
+    hosts: Option<Vec<&'a str>>,
+    /// Their scopes: each repository and all above it, in the one spelling that scopes have. None if every scope matters.
+    scopes: Option<HashSet<Cow<'a, str>>>,
+}
+
+impl<'a> Wanted<'a> {
+    /// What is about `repositories`, each a `host[:port]/path`.
+    pub fn of(repositories: impl IntoIterator<Item = &'a str>) -> Self {
+        let (mut hosts, mut scopes) = (Some(Vec::with_capacity(FEW)), HashSet::new());
+        for repository in repositories {
+            let Some(host) = scope::components(repository).next() else { continue };
+            match &mut hosts {
+                Some(few) if few.contains(&host) => {}
+                Some(few) if few.len() < FEW => few.push(host),
+                _ => hosts = None,
+            }
+            add_scopes(&mut scopes, repository, host);
+        }
+        Self { hosts, scopes: Some(scopes) }
+    }
+
+    /// Anything, for whoever asks what Secrets hold.
+    #[must_use]
+    pub fn anything() -> Self {
+        Self { hosts: None, scopes: None }
+    }
+
+    /// The same, and every document is looked at, for what is wrong with it.
+    #[must_use]
+    pub fn in_every_document(&self) -> Self {
+        Self { hosts: None, scopes: self.scopes.clone() }
+    }
+
+    /// Whether a document of credentials may say something about one of the hosts. If not, none of its keys
+    /// is one whose scope covers a repository there: such a key has the host in it.
+    pub(super) fn may_be_in(&self, document: &[u8]) -> bool {
+        let Some(hosts) = &self.hosts else { return true };
+        // An escape may hide a host, and a wildcard is worth a word even though it covers nothing.
+        if document.contains(&b'\\') || document.contains(&b'*') {
+            return true;
+        }
+        let named_in = |text: &str| hosts.iter().any(|host| text.contains(host));
+        std::str::from_utf8(document).map_or(true, named_in)
+    }
+
+    /// Whether `scope` covers one of the repositories.
+    pub(super) fn has(&self, scope: &Scope) -> bool {
+        self.scopes.as_ref().is_none_or(|scopes| scopes.contains(scope.as_str()))
+    }
+}
+
+/// Adds `repository` and all above it up to its host, which scopes call `host`.
+fn add_scopes<'a>(scopes: &mut HashSet<Cow<'a, str>>, repository: &'a str, host: &'a str) {
+    let name = match repository.split_once('/') {
+        Some((alias, path)) if alias != host => Cow::Owned(format!("{host}/{path}")),
+        Some(_) => Cow::Borrowed(repository),
+        None => Cow::Borrowed(host),
+    };
+    let mut end = name.len();
+    loop {
+        let above = match &name {
+            Cow::Borrowed(name) => Cow::Borrowed(&name[..end]),
+            Cow::Owned(name) => Cow::Owned(name[..end].to_owned()),
+        };
+        // What is there already has all above it there as well.
+        if !scopes.insert(above) {
+            return;
+        }
+        match name[..end].rfind('/') {
+            Some(slash) => end = slash,
+            None => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_matters_if_a_key_of_it_may_cover_a_repository() {
+        let wanted = Wanted::of(["docker.io/library/nginx", "q.io:5000/hub/nginx"]);
+        let matters = |document: &str| wanted.may_be_in(document.as_bytes());
+        assert!(matters(r#"{"auths": {"q.io:5000/hub": {}}}"#));
+        assert!(matters(r#"{"auths": {"https://index.docker.io/v1/": {}}}"#), "an alias");
+        assert!(matters(r#"{"auths": {"q.io\u003a5000": {}}}"#), "an escape");
+        assert!(matters(r#"{"auths": {"*.io:5000": {}}}"#), "a wildcard");
+        assert!(wanted.may_be_in(b"\xff"), "not text");
+        assert!(!matters(r#"{"auths": {"q.io": {}, "other.io:5000": {}}}"#));
+    }
+
+    #[test]
+    fn among_many_hosts_or_any_every_document_matters() {
+        let many: Vec<_> = (0..=FEW).map(|number| format!("host-{number}.io/a")).collect();
+        let names = || many.iter().map(String::as_str);
+        assert!(Wanted::of(names()).may_be_in(b"{}"));
+        assert!(!Wanted::of(names().skip(1).chain(names().skip(1))).may_be_in(b"{}"));
+        assert!(Wanted::of(["q.io/a"]).in_every_document().may_be_in(b"{}"));
+        assert!(Wanted::anything().may_be_in(b"{}"));
+    }
+
+    #[test]
+    fn a_scope_is_wanted_if_it_covers_a_repository() {
+        let repositories = ["registry-1.docker.io/library/nginx", "q.io:5000/hub/nginx", "q.io:5000/hub/a"];
+        let wanted = Wanted::of(repositories);
+        for key in [
+            "docker.io",
+            "https://index.docker.io/v1/",
+            "docker.io/library",
+            "index.docker.io/library/nginx",
+            "q.io:5000",
+            "q.io:5000/hub",
+            "q.io:5000/hub/nginx",
+            "q.io:5000/hub/nginx/below",
+            "q.io",
+            "q.io:5000/hu",
+            "library/nginx",
+            "docker.io/nginx",
+        ] {
+            let scope = Scope::parse(key).unwrap();
+            let covers = repositories.iter().any(|repository| scope.covers(repository));
+            assert_eq!(wanted.has(&scope), covers, "{key}");
+            assert!(Wanted::anything().has(&scope));
+        }
+    }
+}
