@@ -18,6 +18,7 @@ mod render;
 mod scope;
 mod scopes;
 mod sources;
+mod unpullable;
 mod verdict;
 
 pub use merged::{Inputs, Merged, merge, merge_protecting};
