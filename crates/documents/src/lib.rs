@@ -5,6 +5,7 @@
 mod json;
 mod locate;
 mod node;
+mod pieces;
 mod position;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ mod yaml;
 pub use json::document as json_document;
 pub use locate::{Place, extended, locate};
 pub use node::{Content, Member, Node};
+pub use pieces::each_document;
 pub use position::{Position, line_at, position};
 pub use toml::document as toml_document;
 pub use yaml::documents as yaml_documents;
@@ -27,6 +29,14 @@ pub struct Unreadable {
     pub span: Range<usize>,
     /// Why, without the text itself.
     pub message: String,
+}
+
+/// The documents of a text that can be read, and what is wrong with the others.
+pub struct Documents {
+    /// In the order of the text.
+    pub read: Vec<Node>,
+    /// The same.
+    pub unreadable: Vec<Unreadable>,
 }
 
 /// The documents of a text that is JSON or, if it is not, YAML.

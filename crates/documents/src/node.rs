@@ -38,6 +38,22 @@ pub struct Member {
 }
 
 impl Node {
+    /// Moves it and everything in it on by so many bytes.
+    pub(super) fn shift(&mut self, by: usize) {
+        let on = |span: &mut Range<usize>| *span = span.start + by..span.end + by;
+        on(&mut self.span);
+        match &mut self.content {
+            Content::Leaf(_) => {}
+            Content::List(items) => items.iter_mut().for_each(|item| item.shift(by)),
+            Content::Map(members) => {
+                for member in members {
+                    on(&mut member.name_span);
+                    member.node.shift(by);
+                }
+            }
+        }
+    }
+
     /// The value of the first member of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Node> {

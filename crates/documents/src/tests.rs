@@ -179,3 +179,40 @@ fn names_that_are_there_twice() {
     let last = text.rfind('a').unwrap();
     assert_eq!(documents[0].repeated_names(), [last..last + 1, 10..11]);
 }
+
+/// What can be read of a text, and the lines of what cannot.
+fn each(text: &str) -> (Vec<serde_json::Value>, Vec<usize>) {
+    let Documents { read, unreadable } = each_document(text);
+    for node in &read {
+        // The places are those of the whole text.
+        assert!(node.members().iter().all(|member| text[member.name_span.clone()] == member.name));
+    }
+    let lines = unreadable.iter().map(|error| position(text, error.span.start).line);
+    (read.iter().map(Node::value).collect(), lines.collect())
+}
+
+#[test]
+fn a_document_that_cannot_be_read_hurts_only_itself() {
+    let (a, b) = (json!({"a": 1}), json!({"b": 2}));
+    for (text, read, lines) in [
+        ("a: 1\n---\nb: 2\n---\nc: [\n", vec![&a, &b], vec![5]),
+        ("c: [\n---\na: 1\n---\nb: 2\n", vec![&a, &b], vec![1]),
+        ("a: 1\n--- # second\nc: \"x\n---\r\nb: 2\n", vec![&a, &b], vec![4]),
+        ("# first\n%YAML 1.1\n---\na: 1\n---\nc: }\n", vec![&a], vec![6]),
+        ("c: [\n---\nd: [\n---\na: 1", vec![&a], vec![1, 3]),
+        ("c: [\n", vec![], vec![1]),
+        ("{\"a\": 1,}\n{", vec![], vec![1]),
+        ("a: 1\n---\nb: 2\n", vec![&a, &b], vec![]),
+        ("a: 1", vec![&a], vec![]),
+    ] {
+        assert_eq!(each(text), (read.into_iter().cloned().collect(), lines), "{text}");
+    }
+}
+
+#[test]
+fn aliases_of_all_documents_together_stand_for_no_more_than_those_of_one() {
+    let many = format!("a: &a [{}]\nb: [{}]\n", "x, ".repeat(300), "*a, ".repeat(300));
+    assert_eq!(each_document(&many).unreadable.len(), 0);
+    let twice = format!("{many}---\n{many}---\nc: [\n");
+    assert_eq!((each_document(&twice).read.len(), each_document(&twice).unreadable.len()), (1, 2));
+}

@@ -18,9 +18,14 @@ const MAX_ALIASED: usize = 100_000;
 /// # Errors
 /// If the text is not of that format.
 pub fn documents(text: &str) -> Result<Vec<Node>, Unreadable> {
+    documents_within(text, &mut 0)
+}
+
+/// The same, where aliases of other texts stand for so many nodes already.
+pub(super) fn documents_within(text: &str, aliased: &mut usize) -> Result<Vec<Node>, Unreadable> {
     let options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
     let events = Parser::new_from_str_with_options(text, options);
-    let mut reader = Reader { events, end: text.len(), anchors: HashMap::new(), aliased: 0 };
+    let mut reader = Reader { events, end: text.len(), anchors: HashMap::new(), aliased };
     let mut documents = Vec::new();
     while let Some((event, span)) = reader.next()? {
         match event {
@@ -31,14 +36,14 @@ pub fn documents(text: &str) -> Result<Vec<Node>, Unreadable> {
     Ok(documents)
 }
 
-struct Reader<'a> {
+struct Reader<'a, 'b> {
     events: Parser<'a, StrInput<'a>>,
     end: usize,
     anchors: HashMap<usize, Node>,
-    aliased: usize,
+    aliased: &'b mut usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     fn next(&mut self) -> Result<Option<(Event<'a>, Range<usize>)>, Unreadable> {
         match self.events.next() {
             None => Ok(None),
@@ -106,8 +111,8 @@ impl<'a> Reader<'a> {
         // An anchor is known once its node is whole, so a node cannot hold itself.
         let target =
             self.anchors.get(&anchor).ok_or_else(|| unreadable(span.clone(), "this alias names nothing"))?;
-        self.aliased += size(target);
-        if self.aliased > MAX_ALIASED {
+        *self.aliased += size(target);
+        if *self.aliased > MAX_ALIASED {
             return Err(unreadable(span.clone(), "the aliases stand for too much"));
         }
         Ok(Node { span: span.clone(), content: target.content.clone() })

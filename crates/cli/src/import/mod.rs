@@ -7,13 +7,14 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use pullwright_engine::containerd::Imported;
+use pullwright_engine::containerd::{Collected, Imported};
 use pullwright_engine::finding::Severity;
 use pullwright_engine::mirrors::{Inputs, merge};
 use serde::Serialize;
 
 use crate::args::Output;
 use crate::diagnostic::{Found, Message};
+use crate::inputs::object_name;
 use crate::{Failure, Outcome, Streams, output};
 use objects::Object;
 
@@ -46,12 +47,35 @@ enum From {
 }
 
 pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
-    let mut imported = Imported::default();
-    let mut messages = Vec::new();
+    if !object_name::is_valid(&arguments.name) {
+        return Err(object_name::refused(&arguments.name).into());
+    }
+    let mut collected = Collected::default();
+    let (mut files, mut messages, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for path in &arguments.paths {
-        let read = source::read(path, arguments.from, arguments.registry.as_deref())?;
-        imported.extend(read.imported);
-        messages.extend(read.messages);
+        match source::read(path, arguments.from, arguments.registry.as_deref()) {
+            Ok(read) => {
+                collected.extend(read.collected);
+                files.extend(read.files);
+                messages.extend(read.messages);
+            }
+            Err(message) => failed.push(message),
+        }
+    }
+    // One that cannot be read hurts only itself, but there must be one that can.
+    if files.is_empty()
+        && messages.is_empty()
+        && let Some(last) = failed.pop()
+    {
+        failed.iter().try_for_each(|message| message.write(streams.err))?;
+        return Err(last.into());
+    }
+    messages.extend(failed);
+    let mut imported = collected.imported();
+    imported.findings.sort_by_key(|(number, _)| *number);
+    for findings in imported.findings.chunk_by(|(one, _), (other, _)| one == other) {
+        let file = findings.first().and_then(|(number, _)| files.get(*number)?.as_ref());
+        messages.extend(file.into_iter().flat_map(|file| file.messages(findings.iter().map(|(_, it)| it))));
     }
     messages.extend(refused(&imported, &arguments.name));
     let objects = objects::of(&imported, &arguments.name);

@@ -7,23 +7,52 @@ use std::path::{Path, PathBuf};
 
 use pullwright_documents::{Node, yaml_documents};
 use pullwright_engine::containerd::k3s::Registries;
-use pullwright_engine::containerd::{CertsD, Imported, folder_name, import};
+use pullwright_engine::containerd::{CertsD, Collected, folder_name, import};
 use pullwright_engine::finding::Finding;
 use serde_json::Value;
 
 use super::From;
 use crate::diagnostic::{File, Message, Visibility};
-use crate::inputs::{hosts_toml, manifests, unreadable};
+use crate::inputs::{hosts_toml, manifests, missing, unreadable};
 
 const HOSTS_TOML: &str = "hosts.toml";
 
 /// What a path became.
 pub(super) struct Read {
-    pub(super) imported: Imported,
+    pub(super) collected: Collected,
+    /// The files by their numbers; none for a folder without one.
+    pub(super) files: Vec<Option<ImportedFile>>,
+    /// About files that were passed over.
     pub(super) messages: Vec<Message>,
 }
 
+/// A file that findings are about.
+pub(super) enum ImportedFile {
+    HostsToml { path: PathBuf, text: String },
+    K3s { path: PathBuf, text: String, document: Option<Node> },
+}
+
+impl ImportedFile {
+    /// What is to be said about it.
+    pub(super) fn messages<'f>(&self, findings: impl Iterator<Item = &'f Finding>) -> Vec<Message> {
+        match self {
+            Self::HostsToml { path, text } => {
+                let file = hosts_toml::file(path, text);
+                findings.map(|finding| hosts_toml::message(&file, finding)).collect()
+            }
+            Self::K3s { path, text, document: Some(document) } => {
+                let file = File { path, text, visibility: Visibility::K3sRegistries };
+                findings.map(|finding| file.finding(document, finding)).collect()
+            }
+            Self::K3s { document: None, .. } => findings.map(Message::from).collect(),
+        }
+    }
+}
+
 pub(super) fn read(path: &Path, from: Option<From>, registry: Option<&str>) -> Result<Read, Message> {
+    if path != Path::new("-") && !path.exists() {
+        return Err(missing(path));
+    }
     if path.is_dir() {
         return match from {
             Some(From::K3s) => Err(Message::error(format!("{} is a folder", path.display()))
@@ -42,11 +71,12 @@ pub(super) fn read(path: &Path, from: Option<From>, registry: Option<&str>) -> R
     }
 }
 
-/// The folders of registries in `certs.d`.
+/// The folders of registries in `certs.d`. A file that cannot be read hurts only itself.
 fn certs_d(folder: &Path) -> Result<Read, Message> {
     let failed = |error: io::Error| unreadable(folder, &error);
     let mut certs = CertsD::default();
     let mut files = BTreeMap::new();
+    let mut messages = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         if !path.is_dir() {
@@ -54,15 +84,19 @@ fn certs_d(folder: &Path) -> Result<Read, Message> {
         }
         let name = name_of(&path);
         let file = path.join(HOSTS_TOML);
-        let text = if file.is_file() { Some(manifests::text(&file)?) } else { None };
-        certs.insert(&name, text.as_deref());
-        files.extend(text.map(|text| (name, (file, text))));
+        match file.is_file().then(|| manifests::text(&file)).transpose() {
+            Ok(text) => {
+                certs.insert(&name, text.as_deref());
+                files.extend(text.map(|text| (name, ImportedFile::HostsToml { path: file, text })));
+            }
+            Err(message) => messages.push(message),
+        }
     }
-    if files.is_empty() {
+    if files.is_empty() && messages.is_empty() {
         return Err(Message::error(format!("no {HOSTS_TOML} in the folders of {}", folder.display()))
             .with_help("name containerd's certs.d, which has a folder for each registry"));
     }
-    Ok(imported(&certs, &files))
+    Ok(Read { messages, ..imported(&certs, files) })
 }
 
 /// One file, of the registry that its folder is named after.
@@ -74,7 +108,8 @@ fn hosts_file(path: &Path, registry: Option<&str>) -> Result<Read, Message> {
     let text = manifests::text(path)?;
     let mut certs = CertsD::default();
     certs.insert(&folder, Some(&text));
-    Ok(imported(&certs, &BTreeMap::from([(folder, (path.to_owned(), text))])))
+    let file = ImportedFile::HostsToml { path: path.to_owned(), text };
+    Ok(imported(&certs, BTreeMap::from([(folder, file)])))
 }
 
 fn folder_of(path: &Path) -> Result<String, Message> {
@@ -93,28 +128,23 @@ fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn imported(certs: &CertsD, files: &BTreeMap<String, (PathBuf, String)>) -> Read {
-    let imported = import(certs);
-    let messages = imported.findings.iter().filter_map(|(folder, finding)| {
-        let (path, text) = files.get(folder)?;
-        Some(hosts_toml::message(&hosts_toml::file(path, text), finding))
-    });
-    Read { messages: messages.collect(), imported }
+fn imported(certs: &CertsD, mut files: BTreeMap<String, ImportedFile>) -> Read {
+    let collected = import(certs);
+    let files = collected.files().iter().map(|folder| files.remove(folder)).collect();
+    Read { collected, files, messages: Vec::new() }
 }
 
 fn registries_yaml(path: &Path) -> Result<Read, Message> {
     let text = manifests::text(path)?;
     let file = File { path, text: &text, visibility: Visibility::K3sRegistries };
     let documents = yaml_documents(&text).map_err(|error| file.unreadable(&error))?;
-    let document = documents.first();
-    let value = document.map_or(Value::Null, Node::value);
-    let message = |finding: &Finding| match document {
-        Some(document) => file.finding(document, finding),
-        None => Message::from(finding),
-    };
-    let registries = Registries::read(&value)
-        .map_err(|error| message(&Finding::error("k3s/refused", error.at.clone(), error.to_string())))?;
-    let imported = registries.import();
-    let messages = imported.findings.iter().map(|(_, finding)| message(finding)).collect();
-    Ok(Read { imported, messages })
+    let document = documents.into_iter().next();
+    let value = document.as_ref().map_or(Value::Null, Node::value);
+    let file = ImportedFile::K3s { path: path.to_owned(), text, document };
+    let registries = Registries::read(&value).map_err(|error| {
+        let finding = Finding::error("k3s/refused", error.at.clone(), error.to_string());
+        let message = file.messages([&finding].into_iter()).pop();
+        message.unwrap_or_else(|| Message::from(&finding))
+    })?;
+    Ok(Read { collected: registries.import(), files: vec![Some(file)], messages: Vec::new() })
 }

@@ -10,7 +10,10 @@ use pullwright_nodefiles::NodeRoot;
 
 use super::unreadable;
 use crate::diagnostic::{File, Message, Visibility};
-use pullwright_documents::{Node, Unreadable, documents, extended};
+use pullwright_documents::{Documents, Node, each_document, extended};
+
+/// The rule of what is no YAML and no JSON.
+const UNREADABLE: &str = "manifests/unreadable";
 
 /// The namespace of an object that names none, as kubectl has it.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -19,18 +22,27 @@ const DEFAULT_NAMESPACE: &str = "default";
 pub(crate) struct ManifestFile {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
-    pub(crate) documents: Result<Vec<Node>, Unreadable>,
+    /// Those that can be read.
+    pub(crate) documents: Vec<Node>,
+    /// Why others cannot, or none of them.
+    pub(crate) unreadable: Vec<Message>,
 }
 
-/// The manifests at a path: a file, `-` for standard input, or the YAML and JSON files below a folder.
+/// The manifests at a path: a file, `-` for standard input, or the YAML and JSON files below a folder. A file that cannot be
+/// read hurts only itself, unless somebody named it and it is not there.
 pub(crate) fn read(path: &Path) -> Result<Vec<ManifestFile>, Message> {
-    let files = if path.is_dir() { below(path)? } else { vec![path.to_owned()] };
-    files.into_iter().map(|path| Ok(ManifestFile::new(text(&path)?, path))).collect()
+    if path.is_dir() {
+        return Ok(below(path)?.into_iter().map(|path| ManifestFile::of(read_text(&path), path)).collect());
+    }
+    match read_text(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(unreadable(path, &error)),
+        read => Ok(vec![ManifestFile::of(read, path.to_owned())]),
+    }
 }
 
-/// The files that are no YAML and no JSON, and so hurt only themselves.
+/// What is no YAML and no JSON, and so hurts only itself.
 pub(crate) fn passed_over(files: &[ManifestFile]) -> Vec<Message> {
-    let unreadable = files.iter().filter_map(ManifestFile::unreadable);
+    let unreadable = files.iter().flat_map(|file| &file.unreadable).cloned();
     unreadable.map(|message| Message { severity: Severity::Warning, ..message }).collect()
 }
 
@@ -72,19 +84,29 @@ fn is_manifest(path: &Path) -> bool {
 }
 
 impl ManifestFile {
+    fn of(read: io::Result<String>, path: PathBuf) -> Self {
+        match read {
+            Ok(text) => Self::new(text, path),
+            Err(error) => Self::unread(unreadable(&path, &error), path),
+        }
+    }
+
     pub(crate) fn new(text: String, path: PathBuf) -> Self {
-        let documents = documents(&text);
-        Self { path, text, documents }
+        let Documents { read, unreadable } = each_document(&text);
+        let mut file = Self { path, text, documents: read, unreadable: Vec::new() };
+        let message = |error| Message { rule: Some(UNREADABLE), ..file.file().unreadable(error) };
+        file.unreadable = unreadable.iter().map(message).collect();
+        file
+    }
+
+    /// A file that is there and has no text.
+    pub(crate) fn unread(why: Message, path: PathBuf) -> Self {
+        let unreadable = vec![Message { rule: Some(UNREADABLE), ..why }];
+        Self { path, text: String::new(), documents: Vec::new(), unreadable }
     }
 
     pub(crate) fn file(&self) -> File<'_> {
         File { path: &self.path, text: &self.text, visibility: Visibility::Manifests }
-    }
-
-    /// What is wrong with a file that is no YAML and no JSON.
-    pub(crate) fn unreadable(&self) -> Option<Message> {
-        let error = self.documents.as_ref().err()?;
-        Some(Message { rule: Some("manifests/unreadable"), ..self.file().unreadable(error) })
     }
 
     /// A finding about a Secret. The engine speaks of `data`, which is what the API server makes of `stringData`.

@@ -6,6 +6,7 @@ pub(crate) mod crio_files;
 pub(crate) mod hosts_toml;
 pub(crate) mod manifests;
 pub(crate) mod mirror_sets;
+pub(crate) mod object_name;
 pub(crate) mod providers;
 mod pull_secrets;
 
@@ -190,6 +191,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Message {
     }
 }
 
-fn missing(path: &Path) -> Message {
+/// A path that was named and leads nowhere.
+pub(crate) fn missing(path: &Path) -> Message {
     Message::error(format!("cannot read {}: there is no such file", path.display()))
 }

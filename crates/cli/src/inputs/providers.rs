@@ -11,7 +11,7 @@ use crate::diagnostic::{File, Message, Visibility};
 use pullwright_documents::{Node, Unreadable, documents, json_document};
 
 /// Where to look when no path is given: the first that is there.
-const USUAL_PLACES: [&str; 2] =
+pub(crate) const USUAL_PLACES: [&str; 2] =
     ["/etc/kubernetes/credential-provider-config.yaml", "/etc/kubernetes/credential-providers"];
 
 /// One file with its text.

@@ -24,18 +24,15 @@ impl<'a> PullSecrets<'a> {
     }
 
     pub(crate) fn add(&mut self, file: &ManifestFile) {
-        match &file.documents {
-            Ok(documents) => {
-                let namespace = self.namespace;
-                let secrets = documents.iter().flat_map(secrets_of);
-                for secret in secrets.filter(|secret| namespace_of(secret) == namespace) {
-                    self.add_secret(file, secret);
-                }
-            }
-            Err(error) => {
-                let message = file.file().unreadable(error);
-                self.warn(Message { text: format!("this file is passed over: {}", message.text), ..message });
-            }
+        let namespace = self.namespace;
+        let secrets = file.documents.iter().flat_map(secrets_of);
+        for secret in secrets.filter(|secret| namespace_of(secret) == namespace) {
+            self.add_secret(file, secret);
+        }
+        let what = if file.documents.is_empty() { "file" } else { "document" };
+        for message in &file.unreadable {
+            let text = format!("this {what} is passed over: {}", message.text);
+            self.warn(Message { text, rule: None, ..message.clone() });
         }
     }
 

@@ -132,11 +132,11 @@ fn refusals(file: &File<'_>, error: DocumentError, format: Format) -> Vec<Messag
 pub(super) fn manifests(files: &[ManifestFile]) -> Vec<Checked> {
     let judged = mirror_sets::judge(mirror_sets::read(files), None).verdicts;
     let check = |manifests: &ManifestFile| {
-        let documents = manifests.documents.iter().flatten();
+        let documents = manifests.documents.iter();
         let secrets = documents.flat_map(secrets_of).flat_map(|secret| of_secret(manifests, secret));
         let of_file = judged.iter().filter(|judged| std::ptr::eq(judged.object.file, manifests));
         let mirror_sets = of_file.flat_map(|judged| judged.messages.clone());
-        let messages = manifests.unreadable().into_iter().chain(secrets).chain(mirror_sets);
+        let messages = manifests.unreadable.iter().cloned().chain(secrets).chain(mirror_sets);
         Checked::new(manifests.path.clone(), Kind::Manifests, messages.collect())
     };
     files.iter().map(check).collect()

@@ -15,32 +15,36 @@ const CONFIG: &str = "/etc/containerd/config.toml";
 
 /// Checks what there is. With a `registries.conf`, which says what is meant, the folders must mean the same.
 pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<Checked>, Message> {
-    let config = node.text(Path::new(CONFIG))?;
+    let mut checked = Vec::new();
+    let config = node.text(Path::new(CONFIG)).unwrap_or_else(|message| {
+        let path = node.shown(Path::new(CONFIG));
+        checked.push(Checked::new(path, Kind::ContainerdConfig, vec![message]));
+        None
+    });
     let daemon = config.as_deref().map_or_else(Daemon::default, Daemon::read);
     let folders = certs_d::read_in(node, &daemon.certs_d)?;
     if config.is_none() && folders.is_empty() {
-        return Ok(Vec::new());
+        return Ok(checked);
     }
     let mut certs = CertsD::default();
     for (folder, text) in &folders {
-        certs.insert(folder, text.as_deref());
+        // containerd goes on without a file that it cannot read.
+        certs.insert(folder, text.as_ref().ok().and_then(Option::as_deref));
     }
-    let mut different = if has_registries_conf {
-        disagreements(&node.registries(&args::Node::default())?, &certs)
-    } else {
-        Vec::new()
-    };
-    let mut checked = Vec::new();
+    // What is wrong with registries.conf is told there.
+    let conf = node.registries(&args::Node::default()).ok().filter(|_| has_registries_conf);
+    let mut different = conf.map(|conf| disagreements(&conf, &certs)).unwrap_or_default();
     // Where no hosts.toml is, it does not matter whether one would be read.
     if let Some(text) = config.filter(|_| !folders.is_empty()) {
         checked.push(check::file(Kind::ContainerdConfig, node.shown(Path::new(CONFIG)), text));
     }
     for (folder, text) in folders {
         let path = node.shown(&daemon.certs_d.join(&folder).join("hosts.toml"));
+        let (text, unread) = text.map_or_else(|message| (None, Some(message)), |text| (text, None));
         let has_file = text.is_some();
         let text = text.unwrap_or_default();
         let file = hosts_toml::file(&path, &text);
-        let mut messages = hosts_toml::check(&file);
+        let mut messages: Vec<_> = unread.into_iter().chain(hosts_toml::check(&file)).collect();
         for finding in missing_files(node, &daemon.certs_d.join(&folder), &text)? {
             messages.push(hosts_toml::message(&file, &finding));
         }

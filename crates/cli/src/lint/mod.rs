@@ -16,6 +16,7 @@ use crate::diagnostic::Message;
 use crate::inputs::manifests::ManifestFile;
 use crate::inputs::providers::{self, json_of};
 use crate::inputs::{GLOBAL_AUTH_FILE, NodeFiles, manifests};
+use crate::render::REGISTRIES_CONF;
 use crate::{Failure, Outcome, Streams, output};
 use report::{Checked, Report};
 
@@ -27,10 +28,11 @@ pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> Result<Outcome
     // Objects of all files are judged together.
     let mut manifests = Vec::new();
     for path in &arguments.files {
-        let (kind, text) = named(path, arguments.kind)?;
-        match kind {
-            Kind::Manifests => manifests.push(ManifestFile::new(text, path.clone())),
-            kind => files.push(check::file(kind, path.clone(), text)),
+        match named(path, arguments.kind)? {
+            (Kind::Manifests, Ok(text)) => manifests.push(ManifestFile::new(text, path.clone())),
+            (Kind::Manifests, Err(message)) => manifests.push(ManifestFile::unread(message, path.clone())),
+            (kind, Ok(text)) => files.push(check::file(kind, path.clone(), text)),
+            (kind, Err(message)) => files.push(Checked::new(path.clone(), kind, vec![message])),
         }
     }
     if let Some(root) = &arguments.root {
@@ -57,35 +59,52 @@ fn nothing_to_check(arguments: &Lint) -> Message {
     )
 }
 
-/// A file that somebody named, with what it is.
-fn named(path: &Path, kind: Option<Kind>) -> Result<(Kind, String), Message> {
-    let text = manifests::text(path)?;
+/// A file that somebody named, with what it is, and why it has no text if it has none. One that is not there is no file.
+fn named(path: &Path, kind: Option<Kind>) -> Result<(Kind, Result<String, Message>), Message> {
+    let text = match manifests::text(path) {
+        Ok(text) => text,
+        Err(message) if path == Path::new("-") || path.is_file() => {
+            let kind = kind.or_else(|| Kind::of(path, "")).unwrap_or(Kind::Manifests);
+            return Ok((kind, Err(message)));
+        }
+        Err(message) => return Err(message),
+    };
     let kind = kind.or_else(|| Kind::of(path, &text)).ok_or_else(|| {
         Message::error(format!("cannot tell what {} is", path.display())).with_help(
             "lint knows registries.conf and its drop-ins, hosts.toml, CredentialProviderConfig, auth files (auth.json, config.json, \
              .dockercfg) and manifests with Secrets and mirror sets; say which it is with --as",
         )
     })?;
-    Ok((kind, text))
+    Ok((kind, Ok(text)))
 }
 
-/// The files of a node.
+/// The files of a node. One that cannot be read hurts only itself.
 fn node(root: &Path) -> Result<Vec<Checked>, Message> {
     let node = NodeFiles::at(Some(root))?;
     let mut checked = Vec::new();
-    for (path, text) in node.registries_texts(&args::Node::default())? {
-        checked.push(check::file(Kind::Registries, node.shown(&path), text));
+    let unread = |path: &str, kind, message| Checked::new(node.shown(Path::new(path)), kind, vec![message]);
+    match node.registries_texts(&args::Node::default()) {
+        Ok(files) => {
+            for (path, text) in files {
+                checked.push(check::file(Kind::Registries, node.shown(&path), text));
+            }
+        }
+        Err(message) => checked.push(unread(REGISTRIES_CONF, Kind::Registries, message)),
     }
     checked.extend(containerd::check(&node, !checked.is_empty())?);
-    if let Some(text) = node.text(Path::new(GLOBAL_AUTH_FILE))? {
-        checked.push(check::file(Kind::AuthFile, node.shown(Path::new(GLOBAL_AUTH_FILE)), text));
-    }
-    if let Some(files) = providers::files(&node, None)? {
-        checked.extend(provider_files(&node, files));
-        // It matters only where a plugin hands files over.
-        if let Some(text) = node.text(Path::new(KUBELET_CONFIG))? {
-            checked.push(check::file(Kind::KubeletConfig, node.shown(Path::new(KUBELET_CONFIG)), text));
+    let alone = |path: &str, kind| match node.text(Path::new(path)) {
+        Ok(text) => text.map(|text| check::file(kind, node.shown(Path::new(path)), text)),
+        Err(message) => Some(unread(path, kind, message)),
+    };
+    checked.extend(alone(GLOBAL_AUTH_FILE, Kind::AuthFile));
+    match providers::files(&node, None) {
+        Ok(Some(files)) => {
+            checked.extend(provider_files(&node, files));
+            // It matters only where a plugin hands files over.
+            checked.extend(alone(KUBELET_CONFIG, Kind::KubeletConfig));
         }
+        Ok(None) => {}
+        Err(message) => checked.push(unread(providers::USUAL_PLACES[0], Kind::ProviderConfig, message)),
     }
     Ok(checked)
 }

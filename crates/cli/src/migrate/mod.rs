@@ -4,7 +4,6 @@
 //! the old object's place in a cluster meant, refuses what the API server would refuse, and proves before it writes anything
 //! that no node gets another registries.conf.
 
-mod name;
 mod proof;
 mod report;
 mod source;

@@ -7,10 +7,9 @@ use pullwright_documents::{Content, Node};
 use pullwright_engine::finding::{DocPath, Finding, Severity};
 use serde_json::Value;
 
-use super::name;
 use crate::diagnostic::{File, Message, Visibility};
 use crate::inputs::manifests::{self, ManifestFile, Object, objects_of};
-use crate::inputs::mirror_sets;
+use crate::inputs::{mirror_sets, object_name};
 
 const API_VERSION: &str = "operator.openshift.io/v1alpha1";
 const KIND: &str = "ImageContentSourcePolicy";
@@ -61,18 +60,20 @@ fn open(path: &Path) -> (ManifestFile, Vec<Message>) {
         }
         Ok(text) => {
             let file = ManifestFile::new(text, path.to_owned());
-            let messages = unreadable(&file).into_iter().collect();
+            let messages = unreadable(&file);
             (file, messages)
         }
     }
 }
 
-/// Why the file is not read at all.
-fn unreadable(file: &ManifestFile) -> Option<Message> {
-    let message = file.file().unreadable(file.documents.as_ref().err()?);
+/// Why the file is not migrated: it would lose a document.
+fn unreadable(file: &ManifestFile) -> Vec<Message> {
     let shown = file.path.display();
-    let text = format!("error reading ImageContentSourcePolicy from {shown}: {}", message.text);
-    Some(Message { text, ..message })
+    let told = |message: &Message| {
+        let text = format!("error reading ImageContentSourcePolicy from {shown}: {}", message.text);
+        Message { text, rule: None, ..message.clone() }
+    };
+    file.unreadable.iter().map(told).collect()
 }
 
 /// What is between two separators with nothing between them.
@@ -104,7 +105,7 @@ fn not_decoded(path: &Path, why: &str) -> String {
 impl Source {
     fn new(path: &Path, file: &ManifestFile, mut messages: Vec<Message>) -> Self {
         let mut objects = Vec::new();
-        for document in file.documents.iter().flatten().filter(|document| !is_empty(document)) {
+        for document in file.documents.iter().filter(|document| !is_empty(document)) {
             if document.get("kind").is_none() {
                 let text = not_decoded(path, "Object 'Kind' is missing");
                 messages.push(file.file().at(&[document], document.span.clone(), &text));
@@ -151,13 +152,11 @@ fn policy(file: &ManifestFile, object: Object<'_>) -> Result<ImageContentSourceP
         told(file, object, &finding.with_help(help))
     })?;
     let name = policy.metadata.name.as_deref().unwrap_or_default();
-    if name::is_valid(name) {
+    if object_name::is_valid(name) {
         return Ok(policy);
     }
-    let text = format!("the API takes no object of the name {name:?}");
-    let help =
-        "a name has lower case letters, digits, '-' and '.', and begins and ends with a letter or digit";
-    Err(told(file, object, &Finding::error("migrate/name", metadata.key("name"), text).with_help(help)))
+    let finding = Finding::error("migrate/name", metadata.key("name"), object_name::refusal(name));
+    Err(told(file, object, &finding.with_help(object_name::HELP)))
 }
 
 /// What oc says to objects of other kinds: some it knows, and of the others not even the name.

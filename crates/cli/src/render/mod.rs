@@ -39,7 +39,8 @@ pub(crate) struct Arguments {
     /// For CRI-O: also make policy.json, if the Image named cluster allows or blocks registries
     #[arg(long, requires = "paths")]
     policy: bool,
-    /// Write the files instead of printing them: a file, or the folder that stands for the runtime's
+    /// Write the files instead of printing them: below the folder that stands for the runtime's, or to one file, which is a path
+    /// that ends in .conf, .yaml, .yml, .toml or .json
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     to: Option<PathBuf>,
     /// Replace files that this program did not write
@@ -130,7 +131,7 @@ impl<'f> Made<'f> {
         let named = wanted.base.as_deref().map(files::base).transpose()?;
         let base = named.as_ref().or(node);
         let payload = wanted.release_image.as_deref().map(files::payload).transpose()?;
-        let mut findings: Vec<_> = files.iter().filter_map(ManifestFile::unreadable).collect();
+        let mut findings: Vec<_> = files.iter().flat_map(|file| &file.unreadable).cloned().collect();
         let objects = mirror_sets::read(files);
         if objects.is_empty() {
             return Err(findings.into_iter().next().unwrap_or_else(|| nothing_found(files)));

@@ -17,6 +17,10 @@ struct Target<'r> {
 ///
 /// All are looked at before the first is written, so that a refusal leaves everything as it was.
 pub(super) fn to(to: &Path, rendering: &Rendering, force: bool) -> Result<Vec<String>, Message> {
+    if is_file(to) && rendering.only().is_none() {
+        let text = format!("{} is one file, and there may be several to write", to.display());
+        return Err(Message::error(text).with_help("name a folder, which need not be there yet"));
+    }
     let mut planned = Vec::new();
     for target in targets(to, rendering).map_err(|error| failed("list", to, &error))? {
         let before = match fs::read_to_string(&target.path) {
@@ -51,9 +55,19 @@ pub(super) fn to(to: &Path, rendering: &Rendering, force: bool) -> Result<Vec<St
     Ok(done)
 }
 
+/// Whether a path means a file, the same for every runtime. One that is not there yet is a folder, unless it is named like
+/// the files that runtimes read.
+fn is_file(to: &Path) -> bool {
+    let like_one = || {
+        to.extension()
+            .is_some_and(|it| ["conf", "json", "toml", "yaml", "yml"].iter().any(|name| it == *name))
+    };
+    to.is_file() || (!to.exists() && like_one())
+}
+
 /// What the files shall be: below a folder that stands for the runtime's own, or in the one file that is named.
 fn targets<'r>(to: &Path, rendering: &'r Rendering) -> io::Result<Vec<Target<'r>>> {
-    if let Some(only) = rendering.only().filter(|_| !to.is_dir()) {
+    if let Some(only) = rendering.only().filter(|_| is_file(to)) {
         return Ok(vec![Target { path: to.to_owned(), text: Some(only) }]);
     }
     let below = |path: &Path| to.join(path.strip_prefix(rendering.folder()).unwrap_or(path));

@@ -107,3 +107,91 @@ spec:
         "{imported:?}"
     );
 }
+
+/// The same for K3s, whose file has the settings of Docker Hub under the name that it is connected to.
+#[test]
+fn what_render_wrote_for_k3s_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = "\
+apiVersion: config.openshift.io/v1
+kind: ImageDigestMirrorSet
+metadata:
+  name: imported
+spec:
+  imageDigestMirrors:
+  - source: docker.io
+    mirrors:
+    - mirror.example.com/hub
+---
+apiVersion: config.openshift.io/v1
+kind: ImageTagMirrorSet
+metadata:
+  name: imported
+spec:
+  imageTagMirrors:
+  - source: docker.io
+    mirrors:
+    - mirror.example.com/hub
+---
+# A cluster has one Image, and may have it already: add this to it.
+apiVersion: config.openshift.io/v1
+kind: Image
+metadata:
+  name: cluster
+spec:
+  registrySources:
+    insecureRegistries:
+    - docker.io
+";
+    let [sets, yaml] = ["sets.yaml", "registries.yaml"].map(|name| folder.path().join(name));
+    fs::write(&sets, written).unwrap();
+    let [sets, yaml] = [&sets, &yaml].map(|path| path.to_str().unwrap());
+    let rendered = run(&["render", sets, "--for", "k3s", "--to", yaml]);
+    assert_eq!(rendered.status.code(), Some(0), "{rendered:?}");
+    let imported = run(&["import", yaml]);
+    assert_eq!(
+        (imported.status.code(), text(&imported.stdout)),
+        (Some(0), written.to_owned()),
+        "{imported:?}"
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_taken_over_hurts_only_itself_and_a_finding_has_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |registry: &str, text: &[u8]| {
+        fs::create_dir_all(folder.path().join(registry)).unwrap();
+        fs::write(folder.path().join(registry).join("hosts.toml"), text).unwrap();
+    };
+    write(
+        "docker.io",
+        b"[host.\"https://q.io/v2/P\"]\noverride_path = true\n[host.\"https://m.io\"]\nskip_verify = true\n",
+    );
+    write("ghcr.io", b"server = \"\xe9\"\n");
+    write("quay.io", b"[host.\"https://m.io\"]\n");
+    let output = run(&["import", folder.path().to_str().unwrap()]);
+    let (objects, told) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1));
+    for line in
+        ["- source: docker.io\n    mirrors:\n    - m.io\n", "- source: quay.io\n    mirrors:\n    - m.io\n"]
+    {
+        assert!(objects.contains(line), "{objects}");
+    }
+    assert!(!objects.contains("q.io/P") && !objects.contains("insecureRegistries"), "{objects}");
+    for part in [
+        "error[mirrors/invalid-mirror]: invalid format for mirror \"q.io/P\"",
+        "docker.io/hosts.toml:1:7",
+        "warning[import/insecure]: the certificate of m.io is not verified for images of docker.io, but is for those of quay.io",
+        "docker.io/hosts.toml:3:7",
+        "ghcr.io/hosts.toml: not UTF-8 text",
+    ] {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+    // Neither do paths that are named.
+    let [quay, nothing] = ["quay.io", "nothing"].map(|name| folder.path().join(name));
+    let [quay, nothing] = [&quay, &nothing].map(|path| path.to_str().unwrap());
+    let beside = run(&["import", nothing, quay]);
+    assert_eq!(beside.status.code(), Some(1));
+    assert_eq!(beside.stdout, run(&["import", quay]).stdout);
+    assert!(text(&beside.stderr).contains("there is no such file"), "{beside:?}");
+}

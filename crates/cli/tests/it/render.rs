@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 
 use pullwright_engine::containerd::HEADER;
 
-use crate::program::{command, testdata};
+use crate::program::{command, testdata, top};
 
 fn run(arguments: &[&str]) -> Output {
     command(arguments).output().unwrap()
@@ -46,13 +46,61 @@ fn objects_come_from_standard_input_too() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_an_error_and_not_left_out() {
+fn a_file_that_cannot_be_read_is_an_error_and_hurts_only_itself() {
     let folder = tempfile::tempdir().unwrap();
-    fs::copy(testdata("mirror-sets/in-a-list/list.json"), folder.path().join("good.json")).unwrap();
-    fs::write(folder.path().join("latin1.yaml"), b"kind: \xe9").unwrap();
-    let output = run(&["render", folder.path().to_str().unwrap()]);
+    let good = folder.path().join("good.json");
+    let bad = folder.path().join("latin1.yaml");
+    fs::copy(testdata("mirror-sets/in-a-list/list.json"), &good).unwrap();
+    let [folder, good, bad] = [folder.path(), &good, &bad].map(|path| path.to_str().unwrap());
+    let alone = run(&["render", folder]);
+    fs::write(bad, b"kind: \xe9").unwrap();
+    for arguments in [&["render", folder][..], &["render", good, bad], &["render", bad, good]] {
+        let output = run(arguments);
+        assert_eq!((output.status.code(), &output.stdout), (Some(1), &alone.stdout));
+        assert!(text(&output.stderr).contains("latin1.yaml: not UTF-8 text"), "{output:?}");
+    }
+    // Alone there is nothing to render.
+    let output = run(&["render", bad]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()));
-    assert!(text(&output.stderr).contains("latin1.yaml: not UTF-8 text"), "{output:?}");
+}
+
+#[test]
+fn a_document_that_cannot_be_read_hurts_only_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sets.yaml");
+    let [good, broken] = ["digests.yaml", "tags.yaml"]
+        .map(|name| fs::read_to_string(top().join("examples/mirror-sets").join(name)).unwrap());
+    let broken = format!("{broken}  - source: [\n");
+    let file = file.to_str().unwrap();
+    fs::write(file, &good).unwrap();
+    let alone = run(&["render", file]);
+    assert_eq!(alone.status.code(), Some(0), "{alone:?}");
+    for documents in [format!("{good}---\n{broken}"), format!("{broken}---\n{good}")] {
+        fs::write(file, documents).unwrap();
+        let output = run(&["render", file]);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), text(&alone.stdout)));
+        assert!(text(&output.stderr).contains("error[manifests/unreadable]"), "{output:?}");
+        assert!(text(&output.stderr).contains("sets.yaml:"), "{output:?}");
+    }
+}
+
+#[test]
+fn a_path_that_is_not_there_means_the_same_for_every_runtime() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (runtime, file) in
+        [("crio", "registries.conf"), ("containerd", "docker.io/hosts.toml"), ("k3s", "registries.yaml")]
+    {
+        let output =
+            run(&["render", "examples/mirror-sets", "--for", runtime, "--to", at(runtime).to_str().unwrap()]);
+        assert!(at(runtime).join(file).is_file(), "{runtime}: {output:?}");
+    }
+    for (runtime, one) in [("crio", true), ("containerd", false), ("k3s", true)] {
+        let to = at(&format!("{runtime}.yaml"));
+        let output = run(&["render", "examples/mirror-sets", "--for", runtime, "--to", to.to_str().unwrap()]);
+        assert_eq!((to.is_file(), to.exists()), (one, one), "{runtime}: {output:?}");
+        assert_eq!(text(&output.stderr).contains("name a folder"), !one, "{runtime}: {output:?}");
+    }
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! The way back: what containerd's or K3s's files say, as mirror sets.
 
+use std::collections::HashSet;
+
 use super::asked::location;
+use super::certs_d::DOCKER_HUB;
+use super::connections::{Connection, insecure};
 use super::{By, CertsD, Endpoint, Folder, Host, HostsToml, Role, folder_name, host_of_folder};
 use crate::finding::{DocPath, Finding};
-use crate::mirrors::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy};
+use crate::mirrors::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy, invalid_source, unusable_mirror};
 
-/// What a file became. Mirrors by digest and by tag go into objects of two kinds, and what is about a registry and
+/// What files became together. Mirrors by digest and by tag go into objects of two kinds, and what is about a registry and
 /// not about its mirrors into `Image/cluster`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
@@ -15,33 +19,44 @@ pub struct Imported {
     pub by_tag: Vec<Rule>,
     /// What `Image/cluster` has to say for them to work.
     pub sources: RegistrySources,
-    /// What could not be taken over, each with the folder whose `hosts.toml` it is about; the folder is empty for a
-    /// `registries.yaml`.
-    pub findings: Vec<(String, Finding)>,
+    /// What could not be taken over, each with the number of the file that it is about: see [`Collected::files`].
+    pub findings: Vec<(usize, Finding)>,
+}
+
+/// What has been read so far. What is insecure is known when everything has been.
+#[derive(Debug, Clone, Default)]
+pub struct Collected {
+    files: Vec<String>,
+    imported: Imported,
+    connections: Vec<Connection>,
+    /// What has been said, to say it once.
+    told: HashSet<(usize, Finding)>,
 }
 
 /// Takes over the folders of a node.
 #[must_use]
-pub fn import(certs: &CertsD) -> Imported {
-    let mut imported = Imported::default();
+pub fn import(certs: &CertsD) -> Collected {
+    let mut collected = Collected::default();
     for (folder, content) in certs.folders() {
-        let mut tell = |finding: Finding| imported.findings.push((folder.to_owned(), finding));
+        collected.begin(folder);
         match (content, host_of_folder(folder)) {
             (Folder::Certificates, _) => {}
-            (Folder::Refused(error), _) => tell(error.finding()),
-            (Folder::Hosts(_), None) => tell(all_registries(DocPath::root())),
+            (Folder::Refused(error), _) => collected.tell(error.finding()),
+            (Folder::Hosts(_), None) => collected.tell(all_registries(DocPath::root())),
             (Folder::Hosts(_), Some(registry))
                 if certs.folder_of(&registry).is_none_or(|used| used.0 != folder) =>
             {
-                tell(shadowed(&folder_name(&registry)));
+                collected.tell(shadowed(&folder_name(&registry)));
             }
             (Folder::Hosts(file), Some(registry)) => {
-                file.findings().iter().cloned().for_each(&mut tell);
-                imported.add(folder, &registry, file);
+                for finding in file.findings() {
+                    collected.tell(finding.clone());
+                }
+                collected.add(&registry, file);
             }
         }
     }
-    imported
+    collected
 }
 
 /// Mirrors of whatever has none of its own.
@@ -62,71 +77,125 @@ impl Imported {
         let sets = kinds.into_iter().filter(|(_, rules)| !rules.is_empty());
         sets.map(|(kind, rules)| MirrorSet { kind, name: name.to_owned(), rules: rules.clone() }).collect()
     }
+}
 
-    /// Adds what another file became.
-    pub fn extend(&mut self, other: Self) {
-        self.by_digest.extend(other.by_digest);
-        self.by_tag.extend(other.by_tag);
-        for (all, more) in [
-            (&mut self.sources.insecure, other.sources.insecure),
-            (&mut self.sources.blocked, other.sources.blocked),
-        ] {
-            let new: Vec<_> = more.into_iter().filter(|host| !all.contains(host)).collect();
-            all.extend(new);
-        }
-        self.findings.extend(other.findings);
+impl Collected {
+    /// The files in the order of their numbers: each as the folder whose `hosts.toml` it is, a `registries.yaml` as
+    /// nothing.
+    #[must_use]
+    pub fn files(&self) -> &[String] {
+        &self.files
     }
 
-    /// Takes over one file, which is about the images of `source`.
-    pub(super) fn add(&mut self, folder: &str, source: &str, file: &HostsToml) {
-        let registry = source.split('/').next().unwrap_or_default();
-        let mut findings = Vec::new();
-        let mut asked = Vec::new();
-        for (endpoint, host) in
-            file.endpoints(registry).into_iter().zip(file.hosts.iter().chain([&file.server]))
+    /// Adds what other files became, which get the numbers after those that are there.
+    pub fn extend(&mut self, other: Self) {
+        let before = self.files.len();
+        self.files.extend(other.files);
+        self.imported.by_digest.extend(other.imported.by_digest);
+        self.imported.by_tag.extend(other.imported.by_tag);
+        let blocked = &mut self.imported.sources.blocked;
+        let new: Vec<_> =
+            other.imported.sources.blocked.into_iter().filter(|host| !blocked.contains(host)).collect();
+        blocked.extend(new);
+        let numbered = |(file, finding)| (before + file, finding);
+        self.imported.findings.extend(other.imported.findings.into_iter().map(numbered));
+        let numbered = |it: Connection| Connection { file: before + it.file, ..it };
+        self.connections.extend(other.connections.into_iter().map(numbered));
+    }
+
+    /// All of it together.
+    #[must_use]
+    pub fn imported(self) -> Imported {
+        let mut imported = self.imported;
+        let (registries, findings) = insecure(&self.connections);
+        imported.sources.insecure = registries;
+        imported.findings.extend(findings);
+        imported
+    }
+
+    /// What is added from here on is of this file.
+    pub(super) fn begin(&mut self, folder: &str) {
+        self.files.push(folder.to_owned());
+    }
+
+    fn file(&self) -> usize {
+        self.files.len().saturating_sub(1)
+    }
+
+    /// Says something about the file, once: an endpoint may be for several paths.
+    pub(super) fn tell(&mut self, finding: Finding) {
+        let finding = (self.file(), finding);
+        if self.told.insert(finding.clone()) {
+            self.imported.findings.push(finding);
+        }
+    }
+
+    /// Takes over what a file says about the images of `source`.
+    pub(super) fn add(&mut self, source: &str, file: &HostsToml) {
+        if let Some(finding) = invalid_source(source, DocPath::root) {
+            return self.tell(finding);
+        }
+        let asked = self.asked(source, file);
+        for (location, endpoint, at) in &asked {
+            self.connections.push(Connection {
+                location: location.clone(),
+                insecure: endpoint.is_insecure(),
+                source: source.to_owned(),
+                file: self.file(),
+                at: at.clone(),
+            });
+        }
+        let [tag, digest] = [By::Tag, By::Digest].map(|by| Pulls::of(source, &asked, by));
+        if tag.source_first || digest.source_first {
+            self.tell(source_first(source));
+        }
+        if tag.contacts != digest.contacts {
+            self.tell(one_policy(source));
+        }
+        let never = !(tag.contacts && digest.contacts);
+        let imported = &mut self.imported;
+        if never && tag.mirrors.is_empty() && digest.mirrors.is_empty() {
+            imported.sources.blocked.push(source.to_owned());
+        }
+        let policy = never.then_some(SourcePolicy::NeverContactSource);
+        for (rules, mirrors) in
+            [(&mut imported.by_digest, digest.mirrors), (&mut imported.by_tag, tag.mirrors)]
         {
-            findings.extend(left_behind(host));
+            if !mirrors.is_empty() {
+                rules.push(Rule { source: source.to_owned(), mirrors, policy });
+            }
+        }
+    }
+
+    /// Who is asked for the images of `source`, as far as an object can say it, each with its place in the file.
+    fn asked(&mut self, source: &str, file: &HostsToml) -> Vec<(String, Endpoint, DocPath)> {
+        let registry = source.split('/').next().unwrap_or_default();
+        let endpoints = file.endpoints(registry);
+        let mut asked = Vec::new();
+        for (endpoint, host) in endpoints.into_iter().zip(file.hosts.iter().chain([&file.server])) {
+            if let Some(finding) = left_behind(host) {
+                self.tell(finding);
+            }
             if !endpoint.serves(By::Digest) {
                 continue;
             }
             match location(&endpoint) {
-                Some(location) => asked.push((location, endpoint)),
+                // Docker Hub has two names, and images may be asked for by either.
+                Some(location) if location == source.replacen(DOCKER_HUB, "docker.io", 1) => {
+                    asked.push((source.to_owned(), endpoint, host.at.clone()));
+                }
+                Some(location) => match unusable_mirror(&location, source, || host.at.clone()) {
+                    None => asked.push((location, endpoint, host.at.clone())),
+                    Some(finding) => self.tell(finding),
+                },
                 None if endpoint.role == Role::Server || host.is_usable() => {
-                    findings.push(no_location(&endpoint, host.at.clone()));
+                    self.tell(no_location(&endpoint, host.at.clone()));
                 }
                 // Told when the file was read.
                 None => {}
             }
         }
-        for (location, endpoint) in asked.iter().filter(|(_, endpoint)| endpoint.is_insecure()) {
-            let host = if location == source { registry } else { &endpoint.host };
-            if !self.sources.insecure.iter().any(|insecure| insecure == host) {
-                self.sources.insecure.push(host.to_owned());
-            }
-        }
-        let [tag, digest] = [By::Tag, By::Digest].map(|by| Pulls::of(source, &asked, by));
-        if tag.source_first || digest.source_first {
-            findings.push(source_first(source));
-        }
-        if tag.contacts != digest.contacts {
-            findings.push(one_policy(source));
-        }
-        let never = !(tag.contacts && digest.contacts);
-        if never && tag.mirrors.is_empty() && digest.mirrors.is_empty() {
-            self.sources.blocked.push(source.to_owned());
-        }
-        let policy = never.then_some(SourcePolicy::NeverContactSource);
-        for (rules, mirrors) in [(&mut self.by_digest, digest.mirrors), (&mut self.by_tag, tag.mirrors)] {
-            if !mirrors.is_empty() {
-                rules.push(Rule { source: source.to_owned(), mirrors, policy });
-            }
-        }
-        for finding in findings.into_iter().map(|finding| (folder.to_owned(), finding)) {
-            // An endpoint may be for several paths.
-            if !self.findings.contains(&finding) {
-                self.findings.push(finding);
-            }
-        }
+        asked
     }
 }
 
@@ -140,12 +209,13 @@ struct Pulls {
 }
 
 impl Pulls {
-    fn of(source: &str, asked: &[(String, Endpoint)], by: By) -> Self {
+    fn of(source: &str, asked: &[(String, Endpoint, DocPath)], by: By) -> Self {
         let mut pulls = Self { mirrors: Vec::new(), contacts: false, source_first: false };
-        for (location, _) in asked.iter().filter(|(_, endpoint)| endpoint.serves(by)) {
+        let mut seen = HashSet::new();
+        for (location, ..) in asked.iter().filter(|(_, endpoint, _)| endpoint.serves(by)) {
             if location == source {
                 pulls.contacts = true;
-            } else if !pulls.mirrors.contains(location) {
+            } else if seen.insert(location) {
                 pulls.source_first |= pulls.contacts;
                 pulls.mirrors.push(location.clone());
             }

@@ -7,9 +7,11 @@
 mod asked;
 mod capability;
 mod certs_d;
+mod connections;
 mod daemon;
 mod decode;
 mod disagreement;
+mod forbidden;
 mod hosts_toml;
 mod import;
 pub mod k3s;
@@ -26,7 +28,7 @@ pub use certs_d::{By, CertsD, DEFAULT_FOLDER, Endpoint, Folder, Role, folder_nam
 pub use daemon::Daemon;
 pub use disagreement::{Disagreement, disagreements};
 pub use hosts_toml::{Host, HostsToml, Scheme};
-pub use import::{Imported, import};
+pub use import::{Collected, Imported, import};
 pub use problem::{HostsError, HostsProblem};
 pub use render::{HEADER, Rendered, render};
 

@@ -1,6 +1,7 @@
 //! What `registries.conf` says and containerd cannot be told, with what happens instead.
 
 use super::asked::{Asked, Asking};
+use super::forbidden::Forbidden;
 use super::render::by_host;
 use super::{By, CertsD};
 use crate::finding::{DocPath, Finding, Severity};
@@ -13,6 +14,16 @@ pub(super) enum Runtime {
     Containerd,
     /// By `registries.yaml`.
     K3s,
+}
+
+impl Runtime {
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Containerd => "containerd",
+            Self::K3s => "K3s",
+        }
+    }
 }
 
 /// Everything that differs on a node with these folders.
@@ -29,7 +40,9 @@ pub(super) fn findings(
             findings.push(wildcard(registry, index, hosts));
         }
     }
+    let forbidden = Forbidden::new(&registries);
     for (host, below) in by_host(conf, hosts) {
+        findings.extend(forbidden.findings(&host, certs, runtime));
         let paths = below.iter().map(|registry| registry.prefix.as_str());
         for scope in std::iter::once(host.as_str()).chain(paths) {
             let Some(wanted) = Asking::by_conf(conf, scope) else { continue };
@@ -55,10 +68,7 @@ impl Compared<'_> {
         if wanted == found {
             return None;
         }
-        let name = match runtime {
-            Runtime::Containerd => "containerd",
-            Runtime::K3s => "K3s",
-        };
+        let name = runtime.name();
         let differing = [(By::Tag, "tag"), (By::Digest, "digest")];
         let differing = differing.into_iter().filter(|(by, _)| wanted.of(*by) != found.of(*by));
         let described = differing.map(|(by, by_what)| {

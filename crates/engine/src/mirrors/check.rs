@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::notes::Notes;
 use super::scope::{is_mirror, is_source};
-use super::{RegistrySources, Rule, SourcePolicy, Verdict};
+use super::{RegistrySources, Rule, SourcePolicy, Verdict, unpullable};
 use crate::finding::{DocPath, Finding};
 use crate::go::quote::quote;
 use crate::reference::{Dialect, is_domain, is_qualified};
@@ -28,84 +28,95 @@ pub(super) fn rule<'a>(
     index: usize,
     notes: &mut Notes<'a>,
 ) -> Option<GoodRule<'a>> {
-    if let Some(finding) = unusable(rule, || notes.set(set).rule_at(index)) {
+    let source = rule.source.as_str();
+    if let Some(finding) = invalid_source(source, || notes.set(set).rule_at(index).key("source")) {
         notes.tell(set, finding);
         return None;
     }
-    let source = rule.source.as_str();
     if !can_begin_a_name(source) {
         let at = notes.set(set).rule_at(index).key("source");
         notes.tell(set, never_matches(at, source));
     }
     let mirrors = usable_mirrors(rule, set, index, notes);
     let good = GoodRule { source, mirrors, policy: rule.policy, set, rule: index };
-    let never = rule.policy == Some(SourcePolicy::NeverContactSource);
-    if rule.mirrors.iter().any(|mirror| mirror != source) {
-        // Where none of its mirrors can be asked, that must not make the source one that is.
-        let counts = never || good.mirrors.iter().any(|mirror| *mirror != source);
-        return counts.then(|| {
-            notes.accept(set);
-            good
-        });
-    }
-    notes.accept(set);
-    let at = notes.set(set).rule_at(index);
-    notes.tell(set, no_mirrors(at, source, never));
-    None
-}
-
-/// Why nothing of the rule can be used, in the words of the Machine Config Operator.
-fn unusable(rule: &Rule, at: impl Fn() -> DocPath) -> Option<Finding> {
-    let source = rule.source.as_str();
-    if !is_source(source) {
-        let message = format!("invalid format for source {}", quote(source));
-        let help = "use host[:port][/path] with the path in lower case, or *.host";
-        return Some(Finding::error("mirrors/invalid-source", at().key("source"), message).with_help(help));
-    }
-    if rule.policy != Some(SourcePolicy::NeverContactSource) {
+    let never = rule.forbids_source();
+    let names_a_mirror = rule.mirrors.iter().any(|mirror| never || mirror != source);
+    if !names_a_mirror {
+        notes.accept(set);
+        let at = notes.set(set).rule_at(index);
+        notes.tell(set, no_mirrors(at, source, never));
         return None;
     }
-    let own = rule.mirrors.iter().position(|mirror| mirror == source)?;
+    // Where none of its mirrors can be asked, that must not make the source one that is.
+    let counts = never || good.mirrors.iter().any(|mirror| *mirror != source);
+    counts.then(|| {
+        notes.accept(set);
+        unpullable::about_rule(&good, notes);
+        good
+    })
+}
+
+/// Why a text is no source, in the words of the Machine Config Operator.
+pub(crate) fn invalid_source(source: &str, at: impl FnOnce() -> DocPath) -> Option<Finding> {
+    let help = "use host[:port][/path] with the path in lower case, or *.host";
+    (!is_source(source)).then(|| {
+        let message = format!("invalid format for source {}", quote(source));
+        Finding::error("mirrors/invalid-source", at(), message).with_help(help)
+    })
+}
+
+/// Why a text cannot be a mirror of the source: it is none, in the words of the Machine Config Operator, or it would fail
+/// every pull.
+pub(crate) fn unusable_mirror(mirror: &str, source: &str, at: impl FnOnce() -> DocPath) -> Option<Finding> {
+    if !is_mirror(mirror) {
+        let message = format!("invalid format for mirror {}", quote(mirror));
+        let help = "use host[:port][/path] with the path in lower case";
+        return Some(Finding::error("mirrors/invalid-mirror", at(), message).with_help(help));
+    }
+    // The library rewrites the name for all mirrors before it asks the first, and gives up at the first
+    // name that is none: one such mirror would take every other mirror of the source with it.
+    (!can_begin_a_name(mirror)).then(|| {
+        let message = format!(
+            "{} is left out: it cannot be the start of an image name, and would fail every pull of {}",
+            quote(mirror),
+            quote(source)
+        );
+        let help =
+            "use a host with a dot or a port in it, or localhost; docker.io instead of index.docker.io";
+        Finding::error("mirrors/unusable-mirror", at(), message).with_help(help)
+    })
+}
+
+/// In the words of the Machine Config Operator, which applies nothing at all then. That the source is not asked is the
+/// part of the rule that must hold.
+fn never_with_source(at: DocPath, source: &str) -> Finding {
     let message = format!(
         "cannot set mirrorSourcePolicy: NeverContactSource if the source {} is one of the mirrors",
         quote(source)
     );
-    let help = "remove the source from its mirrors, or the policy";
-    let at = at().key("mirrors").index(own);
-    Some(Finding::error("mirrors/never-with-source", at, message).with_help(help))
+    let help = "the source is never contacted: remove it from its mirrors, or remove the policy";
+    Finding::error("mirrors/never-with-source", at, message).with_help(help)
 }
 
-/// The mirrors, each once, without those that are none or would fail every pull of the source.
+/// The mirrors, each once, without those that are none, would fail every pull of the source, or are the source itself
+/// where that is forbidden.
 fn usable_mirrors<'a>(rule: &'a Rule, set: usize, index: usize, notes: &mut Notes<'a>) -> Vec<&'a str> {
     let repeated = repeated(&rule.mirrors);
     let mut mirrors = Vec::with_capacity(rule.mirrors.len());
     for (mirror_index, mirror) in rule.mirrors.iter().enumerate() {
-        let repeated = repeated.contains(&mirror_index);
-        if !repeated && is_mirror(mirror) && can_begin_a_name(mirror) {
-            mirrors.push(mirror.as_str());
-            continue;
-        }
-        let at = notes.set(set).rule_at(index).key("mirrors").index(mirror_index);
-        let finding = if repeated {
+        let at = || notes.set(set).rule_at(index).key("mirrors").index(mirror_index);
+        let finding = if repeated.contains(&mirror_index) {
             let message = format!("{} is named before; it counts where it stands first", quote(mirror));
-            Finding::warning("mirrors/duplicate-mirror", at, message).with_help("name it once")
-        } else if !is_mirror(mirror) {
-            let message = format!("invalid format for mirror {}", quote(mirror));
-            let help = "use host[:port][/path] with the path in lower case";
-            Finding::error("mirrors/invalid-mirror", at, message).with_help(help)
+            Some(Finding::warning("mirrors/duplicate-mirror", at(), message).with_help("name it once"))
+        } else if *mirror == rule.source && rule.forbids_source() {
+            Some(never_with_source(at(), mirror))
         } else {
-            // The library rewrites the name for all mirrors before it asks the first, and gives up at the first
-            // name that is none: one such mirror would take every other mirror of the source with it.
-            let message = format!(
-                "{} is left out: it cannot be the start of an image name, and would fail every pull of {}",
-                quote(mirror),
-                quote(&rule.source)
-            );
-            let help =
-                "use a host with a dot or a port in it, or localhost; docker.io instead of index.docker.io";
-            Finding::error("mirrors/unusable-mirror", at, message).with_help(help)
+            unusable_mirror(mirror, &rule.source, at)
         };
-        notes.tell(set, finding);
+        match finding {
+            None => mirrors.push(mirror.as_str()),
+            Some(finding) => notes.tell(set, finding),
+        }
     }
     mirrors
 }

@@ -10,7 +10,8 @@ use crate::go::quote::quote;
 
 /// Tells both authors wherever a list does not get its order.
 pub(super) fn about_order(source: &Source<'_>, notes: &mut Notes<'_>) {
-    for conflict in &source.conflicts {
+    about_source_last(source, notes);
+    for conflict in &source.ordered.conflicts {
         let rule = &source.rules[conflict.list];
         let other = conflict.against.map(|list| &source.rules[list]);
         let (before, after) = (quote(conflict.before), quote(conflict.after));
@@ -31,6 +32,26 @@ pub(super) fn about_order(source: &Source<'_>, notes: &mut Notes<'_>) {
             "the order of these mirrors of {scope} {reason}: {before} stands before {after}, but is asked after it"
         );
         notes.tell(rule.set, order_conflict(mirrors_at(rule, notes), message));
+    }
+}
+
+/// A list that names the source has its way before those that only imply that it is last.
+fn about_source_last(source: &Source<'_>, notes: &mut Notes<'_>) {
+    for earlier in &source.ordered.earlier {
+        let (rule, other) = (&source.rules[earlier.list], &source.rules[earlier.against]);
+        let (scope, mirror) = (quote(source.scope), quote(earlier.mirror));
+        let message = format!(
+            "{scope} is asked before its mirror {mirror}, because {} names it among its mirrors; this list does \
+             not name it, and would have it last",
+            named(other, rule, notes)
+        );
+        notes.tell(rule.set, order_conflict(mirrors_at(rule, notes), message));
+        let message = format!(
+            "{scope} is asked before its mirror {mirror}, as this list has it; {} does not name it, and would \
+             have it last",
+            named(rule, other, notes)
+        );
+        notes.tell(other.set, order_conflict(mirrors_at(other, notes), message));
     }
 }
 

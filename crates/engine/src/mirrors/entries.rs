@@ -74,8 +74,8 @@ impl<'a> Entries<'a> {
     ) {
         let rest = remainder(scope, source.scope);
         let before = mirrors.len();
-        mirrors.reserve(source.mirrors.len());
-        for mirror in &source.mirrors {
+        mirrors.reserve(source.mirrors().len());
+        for mirror in source.mirrors() {
             if rest.starts_with(':') && !takes_a_port(mirror) {
                 continue;
             }
@@ -87,7 +87,7 @@ impl<'a> Entries<'a> {
                 pull_from_mirror: Some(source.pulls.served()),
             });
         }
-        if mirrors.len() - before < source.mirrors.len() {
+        if mirrors.len() - before < source.mirrors().len() {
             self.left_out.push(LeftOut { source, scope });
         }
     }

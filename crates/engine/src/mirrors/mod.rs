@@ -18,8 +18,10 @@ mod render;
 mod scope;
 mod scopes;
 mod sources;
+mod unpullable;
 mod verdict;
 
+pub(crate) use check::{invalid_source, unusable_mirror};
 pub use merged::{Inputs, Merged, merge, merge_protecting};
 pub use objects::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy};
 pub use payload::{Payload, PayloadError};

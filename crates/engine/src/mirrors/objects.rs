@@ -68,6 +68,13 @@ pub struct Rule {
     pub policy: Option<SourcePolicy>,
 }
 
+impl Rule {
+    /// Whether it says that the source is not to be asked.
+    pub(super) fn forbids_source(&self) -> bool {
+        self.policy == Some(SourcePolicy::NeverContactSource)
+    }
+}
+
 /// One object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct MirrorSet {

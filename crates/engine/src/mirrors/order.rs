@@ -2,12 +2,13 @@
 
 use std::collections::{HashSet, VecDeque};
 
-/// The mirrors of a source in the order in which they are asked, and the lists that do not get theirs.
+/// The mirrors of a source in the order in which they are asked, and what does not get its way.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Ordered<'a> {
     /// The source itself is among them only where it is asked before a mirror; otherwise it is asked last anyway.
     pub(super) mirrors: Vec<&'a str>,
     pub(super) conflicts: Vec<Conflict<'a>>,
+    pub(super) earlier: Vec<Earlier<'a>>,
 }
 
 /// A list whose order is not kept.
@@ -19,8 +20,19 @@ pub(super) struct Conflict<'a> {
     pub(super) before: &'a str,
     /// and what it puts after that; in the result it is the other way round.
     pub(super) after: &'a str,
-    /// A list that stands against it; none where the mirror only comes early because others contradict each other.
+    /// The list that held `before` back.
     pub(super) against: Option<usize>,
+}
+
+/// A list that does not name the source, which is asked before one of its mirrors all the same.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Earlier<'a> {
+    /// Which list.
+    pub(super) list: usize,
+    /// The first of its mirrors that is asked after the source.
+    pub(super) mirror: &'a str,
+    /// The list that puts the source before it, or before what comes before it.
+    pub(super) against: usize,
 }
 
 /// Merges lists, none of which has a mirror twice.
@@ -30,13 +42,14 @@ pub(super) struct Conflict<'a> {
 /// order of the alphabet. Where every vertex left has a predecessor, the lists contradict each other, and the first
 /// vertex of the alphabet is taken.
 ///
-/// The source is asked after all mirrors unless a list names it. If one does, the source is a vertex like the mirrors,
-/// and each list that does not name it has it at its end. But it is never the vertex that is taken to
-/// get on in a contradiction while there is another one: that a registry is asked before its mirrors must be
-/// somebody's wish, and is not to come from how it is spelt.
+/// The source is asked after all mirrors unless a list names it. If one does, the source is a vertex like the mirrors.
+/// Lists that do not name it imply that it is last, which nobody wrote. So it comes after everything but what a list puts
+/// behind it, be it through other mirrors, and what is written can be kept whenever the lists themselves agree. In a contradiction, the source is taken only if nothing else is
+/// left, and what stands behind it only if nothing else but it is: that a registry is asked before its mirrors must be
+/// somebody's wish, and is not to come from how it is spelt, nor is the wish to be lost to a contradiction of others.
 pub(super) fn ordered<'a>(source: &str, lists: &[&[&'a str]]) -> Ordered<'a> {
     let mut result = match lists {
-        [list] => Ordered { mirrors: list.to_vec(), conflicts: Vec::new() },
+        [list] => Ordered { mirrors: list.to_vec(), ..Ordered::default() },
         lists => Graph::new(source, lists).sorted(),
     };
     if result.mirrors.last() == Some(&source) {
@@ -49,15 +62,20 @@ struct Graph<'a> {
     /// In the order of the alphabet; everything below means them by index.
     vertices: Vec<&'a str>,
     source: Option<usize>,
-    /// Sorted, with every list that has the edge.
+    /// The lists.
+    paths: Vec<Vec<usize>>,
+    /// Sorted by vertices, with every list that has the edge.
     edges: Vec<Edge>,
+    /// For each vertex that stands behind the source, a list that puts the source before it, or before what leads to it.
+    behind: Vec<Option<usize>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     from: usize,
     to: usize,
-    list: usize,
+    /// The list that says it; none if it is only implied.
+    list: Option<usize>,
 }
 
 impl<'a> Graph<'a> {
@@ -67,20 +85,53 @@ impl<'a> Graph<'a> {
         vertices.dedup();
         let index = |mirror: &str| vertices.binary_search(&mirror).ok();
         let source = index(source);
+        let path = |list: &&[&str]| list.iter().filter_map(|mirror| index(mirror)).collect();
+        let paths: Vec<Vec<usize>> = lists.iter().map(path).collect();
         let mut edges = Vec::new();
-        for (list, mirrors) in lists.iter().enumerate() {
-            let mut path: Vec<usize> = mirrors.iter().filter_map(|mirror| index(mirror)).collect();
-            path.extend(source.filter(|source| !path.contains(source)));
-            edges.extend(path.windows(2).map(|pair| Edge { from: pair[0], to: pair[1], list }));
+        for (list, path) in paths.iter().enumerate() {
+            edges.extend(path.windows(2).map(|pair| Edge { from: pair[0], to: pair[1], list: Some(list) }));
         }
         edges.sort_unstable();
-        Self { vertices, source, edges }
+        let behind = vec![None; vertices.len()];
+        let mut graph = Self { vertices, source, paths, edges, behind };
+        if let Some(source) = source {
+            graph.find_behind(source);
+            graph.put_last(source);
+        }
+        graph
+    }
+
+    /// Follows what is written on from the source.
+    fn find_behind(&mut self, source: usize) {
+        let mut waiting: VecDeque<Edge> = self.edges_from(source).iter().copied().collect();
+        while let Some(Edge { to, list, .. }) = waiting.pop_front() {
+            if to != source && self.behind[to].is_none() {
+                self.behind[to] = list;
+                waiting.extend(self.edges_from(to).iter().map(|edge| Edge { list, ..*edge }));
+            }
+        }
+    }
+
+    /// Puts the source after everything that is not behind it.
+    fn put_last(&mut self, source: usize) {
+        let others =
+            (0..self.vertices.len()).filter(|vertex| *vertex != source && self.behind[*vertex].is_none());
+        let implied: Vec<Edge> = others.map(|from| Edge { from, to: source, list: None }).collect();
+        self.edges.extend(implied);
+        self.edges.sort_unstable();
     }
 
     fn sorted(&self) -> Ordered<'a> {
         let order = self.order();
-        let mirrors = order.iter().map(|vertex| self.vertices[*vertex]).collect();
-        Ordered { mirrors, conflicts: self.conflicts(&order) }
+        let mut position = vec![0; order.len()];
+        for (place, vertex) in order.iter().enumerate() {
+            position[*vertex] = place;
+        }
+        Ordered {
+            mirrors: order.iter().map(|vertex| self.vertices[*vertex]).collect(),
+            conflicts: self.conflicts(&position),
+            earlier: self.earlier(&position),
+        }
     }
 
     fn order(&self) -> Vec<usize> {
@@ -90,8 +141,10 @@ impl<'a> Graph<'a> {
             predecessors[edge.to] += 1;
         }
         let mut free: VecDeque<usize> = (0..count).filter(|vertex| predecessors[*vertex] == 0).collect();
-        // Taken one by one where a contradiction leaves nothing free; the source is the last resort.
-        let mut rest = (0..count).filter(|vertex| Some(*vertex) != self.source).chain(self.source);
+        // Taken one by one where a contradiction leaves nothing free.
+        let mut rest: Vec<usize> = (0..count).collect();
+        rest.sort_by_key(|vertex| (Some(*vertex) == self.source, self.behind[*vertex].is_some()));
+        let mut rest = rest.into_iter();
         let mut used = vec![false; count];
         let mut order = Vec::with_capacity(count);
         while let Some(vertex) = free.pop_front().or_else(|| rest.find(|vertex| !used[*vertex])) {
@@ -121,76 +174,68 @@ impl<'a> Graph<'a> {
         &self.edges[start..end]
     }
 
-    /// For each list the first of its edges that goes backwards in the result.
-    fn conflicts(&self, order: &[usize]) -> Vec<Conflict<'a>> {
-        let mut position = vec![0; order.len()];
-        for (place, vertex) in order.iter().enumerate() {
-            position[*vertex] = place;
-        }
+    /// For each list the first of its edges that goes backwards in the result. What is only implied never does.
+    fn conflicts(&self, position: &[usize]) -> Vec<Conflict<'a>> {
         let mut told = HashSet::new();
         let backwards = self.edges.iter().filter(|edge| position[edge.from] > position[edge.to]);
-        backwards
-            .filter(|edge| told.insert(edge.list))
-            .map(|edge| Conflict {
-                list: edge.list,
-                before: self.vertices[edge.from],
-                after: self.vertices[edge.to],
-                against: self.against(*edge),
-            })
-            .collect()
+        let lost: Vec<(usize, Edge)> = backwards
+            .filter_map(|edge| Some((edge.list?, *edge)))
+            .filter(|(list, _)| told.insert(*list))
+            .collect();
+        if lost.is_empty() {
+            return Vec::new();
+        }
+        let latest = self.latest(position);
+        let conflict = |(list, edge): (usize, Edge)| Conflict {
+            list,
+            before: self.vertices[edge.from],
+            after: self.vertices[edge.to],
+            against: self.against(list, edge, position, &latest),
+        };
+        lost.into_iter().map(conflict).collect()
     }
 
-    /// A list that says the opposite, or else one that goes on from where `edge` leads.
-    fn against(&self, edge: Edge) -> Option<usize> {
-        let onward = self.edges_from(edge.to);
-        let opposite = onward.partition_point(|other| other.to < edge.from);
-        onward
-            .get(opposite)
-            .filter(|other| other.to == edge.from)
-            .or_else(|| onward.iter().find(|other| other.list != edge.list))
-            .map(|other| other.list)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The order for edges written as pairs of letters.
-    fn sorted(edges: &str) -> String {
-        let edges: Vec<Vec<&str>> =
-            edges.split_whitespace().map(|pair| vec![&pair[..1], &pair[1..]]).collect();
-        let lists: Vec<&[&str]> = edges.iter().map(Vec::as_slice).collect();
-        ordered("~", &lists).mirrors.concat()
-    }
-
-    #[test]
-    fn the_order_is_that_of_runtime_utils_whatever_comes_first() {
-        for (edges, order) in [
-            ("", ""),
-            ("AB AC AD ab ac ad", "AaBCDbcd"),
-            ("AD BD CD ad bd cd", "ABCabcDd"),
-            ("AB BC CD DE ab bc cd de", "AaBbCcDdEe"),
-            ("AB BC CD DA ab bc cd da", "ABCDabcd"),
-            ("AB BC CD DB DE ab bc cd db de", "AaBCDEbcde"),
-            ("AB AC BD CD", "ABCD"),
-            ("AB BA AS BS", "ABS"),
-        ] {
-            let mut rotated: Vec<&str> = edges.split_whitespace().collect();
-            for _ in 0..=rotated.len() {
-                assert_eq!(sorted(&rotated.join(" ")), order);
-                let by = usize::from(!rotated.is_empty());
-                rotated.rotate_left(by);
+    /// For each vertex the two lists that held it back longest, each with the place of what it puts before the vertex.
+    fn latest(&self, position: &[usize]) -> Vec<[Option<(usize, usize)>; 2]> {
+        let mut latest = vec![[None; 2]; position.len()];
+        for edge in &self.edges {
+            let Some(list) = edge.list else { continue };
+            let held = Some((position[edge.from], list));
+            let [first, second] = &mut latest[edge.to];
+            if held > *first {
+                *second = *first;
+                *first = held;
+            } else {
+                *second = held.max(*second);
             }
         }
+        latest
     }
 
-    #[test]
-    fn a_list_that_loses_is_named_with_the_one_it_loses_to() {
-        let conflicts = ordered("s", &[&["b", "a"], &["c"], &["a", "b"]]).conflicts;
-        assert_eq!(conflicts, [Conflict { list: 0, before: "b", after: "a", against: Some(2) }]);
-        let circle = ordered("s", &[&["c", "a"], &["a", "b"], &["b", "c"]]).conflicts;
-        assert_eq!(circle, [Conflict { list: 0, before: "c", after: "a", against: Some(1) }]);
-        assert_eq!(ordered("s", &[&["a", "b"], &["b", "c"]]).conflicts, []);
+    /// The list that held back where `edge` comes from until where it leads had been taken; or that held back what the
+    /// edge's own list puts before it.
+    fn against(
+        &self,
+        own: usize,
+        edge: Edge,
+        position: &[usize],
+        latest: &[[Option<(usize, usize)>; 2]],
+    ) -> Option<usize> {
+        let held = |vertex: &usize| {
+            let (place, list) = latest[*vertex].into_iter().flatten().find(|(_, list)| *list != own)?;
+            (place >= position[edge.to]).then_some(list)
+        };
+        self.paths[own].iter().rev().skip_while(|vertex| **vertex != edge.from).find_map(held)
+    }
+
+    /// The lists that do not name the source, where it does not come last for them.
+    fn earlier(&self, position: &[usize]) -> Vec<Earlier<'a>> {
+        let Some(source) = self.source else { return Vec::new() };
+        let lists = self.paths.iter().enumerate().filter(|(_, path)| !path.contains(&source));
+        let earlier = |(list, path): (usize, &Vec<usize>)| {
+            let mirror = path.iter().find(|vertex| position[**vertex] > position[source])?;
+            Some(Earlier { list, mirror: self.vertices[*mirror], against: self.behind[*mirror]? })
+        };
+        lists.filter_map(earlier).collect()
     }
 }

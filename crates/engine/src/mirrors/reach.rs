@@ -141,13 +141,17 @@ fn blocked_mirrors(rule: &GoodRule<'_>, lookup: &Lookup<'_, '_>, notes: &mut Not
 }
 
 /// The mirrors of a rule that are used, each with its place in the list as it is written.
-fn placed<'a>(rule: &GoodRule<'a>, notes: &Notes<'a>) -> impl Iterator<Item = (usize, &'a str)> + use<'a> {
+pub(super) fn placed<'a>(
+    rule: &GoodRule<'a>,
+    notes: &Notes<'a>,
+) -> impl Iterator<Item = (usize, &'a str)> + use<'a> {
     let written = notes.set(rule.set).rules[rule.rule].mirrors.iter().enumerate();
     let mut used = rule.mirrors.clone().into_iter().peekable();
     written.filter_map(move |(at, mirror)| Some((at, used.next_if(|used| used == mirror)?)))
 }
 
-fn mirror_at(rule: &GoodRule<'_>, mirror: usize, notes: &Notes<'_>) -> DocPath {
+/// Where a mirror stands in its object.
+pub(super) fn mirror_at(rule: &GoodRule<'_>, mirror: usize, notes: &Notes<'_>) -> DocPath {
     notes.set(rule.set).rule_at(rule.rule).key("mirrors").index(mirror)
 }
 
@@ -185,7 +189,7 @@ pub(super) fn about_insecure<'a>(all: impl Iterator<Item = &'a Source<'a>>, sour
     }
     let mut through: Vec<Option<(&str, &str)>> = vec![None; sources.insecure.len()];
     for source in all {
-        for mirror in &source.mirrors {
+        for mirror in source.mirrors() {
             for number in inside.get(mirror).into_iter().flatten() {
                 through[*number].get_or_insert((source.scope, mirror));
             }

@@ -1,7 +1,7 @@
 //! A source with all rules of one kind of pull about it.
 
 use super::check::GoodRule;
-use super::order::{Conflict, ordered};
+use super::order::{Ordered, ordered};
 use super::{Kind, SourcePolicy};
 use crate::registries::PullFromMirror;
 
@@ -45,12 +45,17 @@ pub(super) struct Source<'a> {
     pub(super) pulls: Pulls,
     /// At least one, in the order of the objects' names.
     pub(super) rules: &'a [GoodRule<'a>],
-    /// The mirrors in the order in which they are asked.
-    pub(super) mirrors: Vec<&'a str>,
-    /// The rules, by index, whose order of mirrors is not kept.
-    pub(super) conflicts: Vec<Conflict<'a>>,
+    /// The mirrors in the order in which they are asked, and the rules, by index, that do not get theirs.
+    pub(super) ordered: Ordered<'a>,
     /// The first rule that forbids asking the source itself. One is enough: it is the safe reading.
     pub(super) never: Option<&'a GoodRule<'a>>,
+}
+
+impl<'a> Source<'a> {
+    /// In the order in which they are asked.
+    pub(super) fn mirrors(&self) -> &[&'a str] {
+        &self.ordered.mirrors
+    }
 }
 
 /// The sources of rules that are sorted by source.
@@ -58,13 +63,11 @@ pub(super) fn sources<'a>(pulls: Pulls, rules: &'a [GoodRule<'a>]) -> Vec<Source
     let source = |rules: &'a [GoodRule<'a>]| {
         let scope = rules.first()?.source;
         let lists: Vec<&[&str]> = rules.iter().map(|rule| rule.mirrors.as_slice()).collect();
-        let ordered = ordered(scope, &lists);
         Some(Source {
             scope,
             pulls,
             rules,
-            mirrors: ordered.mirrors,
-            conflicts: ordered.conflicts,
+            ordered: ordered(scope, &lists),
             never: rules.iter().find(|rule| rule.policy == Some(SourcePolicy::NeverContactSource)),
         })
     };

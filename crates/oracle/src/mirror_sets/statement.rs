@@ -149,38 +149,43 @@ fn mirrored(case: &Case, wanted: impl Fn(Kind) -> bool) -> Vec<Mirrored<'_>> {
 
 /// The mirrors of a rule that counts, each once.
 pub(super) fn used_mirrors(rule: &Rule) -> Option<Vec<&str>> {
-    let contradicts_itself = rule.policy == Policy::Never && rule.mirrors.contains(&rule.source);
-    if !is_source(&rule.source) || contradicts_itself {
+    if !is_source(&rule.source) {
         return None;
     }
     let mut mirrors: Vec<&str> = Vec::new();
     for mirror in &rule.mirrors {
-        // A mirror that is none, or of which no name can be made, is left out, so that the others can be asked.
-        if !mirrors.contains(&mirror.as_str()) && is_mirror(mirror) && is_full_image(&format!("{mirror}/a/a"))
-        {
+        // A mirror that is none, or of which no name can be made, is left out, so that the others can be asked; and the
+        // source itself, if it must not be.
+        let forbidden = rule.policy == Policy::Never && *mirror == rule.source;
+        let is_one = is_mirror(mirror) && is_full_image(&format!("{mirror}/a/a"));
+        if is_one && !forbidden && !mirrors.contains(&mirror.as_str()) {
             mirrors.push(mirror);
         }
     }
-    let names_a_mirror = rule.mirrors.iter().any(|mirror| *mirror != rule.source);
     let has_a_mirror = mirrors.iter().any(|mirror| *mirror != rule.source);
     // Who says never is heard even if none of the mirrors can be asked.
-    (has_a_mirror || (names_a_mirror && rule.policy == Policy::Never)).then_some(mirrors)
+    let forbids = rule.policy == Policy::Never && !rule.mirrors.is_empty();
+    (has_a_mirror || forbids).then_some(mirrors)
 }
 
 /// The lists of one source as one: a graph with an edge between neighbours, those first that nothing precedes, ties and
-/// circles by the alphabet. The source is part of it where a list names it; the others then have it
-/// at their end, and no circle is cut at it while there is a mirror left.
+/// circles by the alphabet. The source is part of it where a list names it. Everything that no list puts behind it
+/// then comes before it, and circles are cut there first, and at the source itself last.
 fn merged<'c>(source: &str, lists: &[&[&'c str]]) -> Vec<&'c str> {
     let vertices: BTreeSet<&str> = lists.iter().flat_map(|list| list.iter().copied()).collect();
-    let source_is_named = vertices.contains(source);
     let mut edges: BTreeSet<(&str, &str)> = BTreeSet::new();
     for list in lists {
-        for neighbours in list.windows(2) {
-            edges.insert((neighbours[0], neighbours[1]));
-        }
-        if let (true, false, Some(last)) = (source_is_named, list.contains(&source), list.last()) {
-            edges.insert((last, source));
-        }
+        edges.extend(list.windows(2).map(|neighbours| (neighbours[0], neighbours[1])));
+    }
+    let mut behind: BTreeSet<&str> = BTreeSet::new();
+    for _ in &vertices {
+        let next = edges.iter().filter(|(before, _)| *before == source || behind.contains(before));
+        behind.extend(next.map(|(_, after)| *after).collect::<Vec<_>>());
+    }
+    behind.remove(source);
+    if let Some(source) = vertices.get(source) {
+        let others = vertices.iter().filter(|vertex| *vertex != source && !behind.contains(*vertex));
+        edges.extend(others.map(|vertex| (*vertex, *source)));
     }
     let is_free = |vertex: &str, out: &[&str]| {
         edges.iter().all(|(before, after)| *after != vertex || out.contains(before))
@@ -189,11 +194,9 @@ fn merged<'c>(source: &str, lists: &[&[&'c str]]) -> Vec<&'c str> {
     let mut waiting: Vec<&str> = vertices.iter().copied().filter(|vertex| is_free(vertex, &out)).collect();
     while out.len() < vertices.len() {
         let left: Vec<&str> = vertices.iter().copied().filter(|vertex| !out.contains(vertex)).collect();
-        let next = if waiting.is_empty() {
-            left.iter().copied().find(|vertex| *vertex != source).unwrap_or(left[0])
-        } else {
-            waiting.remove(0)
-        };
+        let cut =
+            left.iter().copied().min_by_key(|vertex| (*vertex == source, behind.contains(vertex), *vertex));
+        let next = if waiting.is_empty() { cut.unwrap_or(left[0]) } else { waiting.remove(0) };
         out.push(next);
         for vertex in left {
             let follows = edges.contains(&(next, vertex));
@@ -226,6 +229,17 @@ mod tests {
     fn asked(case: &Case, image: &str) -> Vec<String> {
         let asked = Statement::of(case).pull(image).unwrap();
         asked.into_iter().map(|asked| asked.reference).collect()
+    }
+
+    /// Lists that agree are kept, whatever those that do not name the source imply.
+    #[test]
+    fn what_is_written_is_promised_before_what_is_implied() {
+        for (source, order) in [("a.com", ["a.com", "n.io", "k.net"]), ("z.com", ["z.com", "n.io", "k.net"])]
+        {
+            let lists = case(&[(source, &[source, "n.io"]), (source, &["n.io", "k.net"])]);
+            let places: Vec<String> = order.iter().map(|place| format!("{place}/x:1")).collect();
+            assert_eq!(asked(&lists, &format!("{source}/x:1"))[..3], places);
+        }
     }
 
     /// The examples in the API's own text.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::statement::{Statement, used_mirrors};
 use super::text::{is_full_image, is_mirror, is_source};
-use super::{Case, Kind, Policy, Rule, Set};
+use super::{Case, Kind, Policy, Set};
 
 /// The rules of findings that are stated here; about the others the statement is silent.
 pub const STATED: &[&str] = &[
@@ -49,8 +49,8 @@ impl Statement<'_> {
             let mut tell = |name: &str, place: String| {
                 told.insert((format!("mirrors/{name}"), format!("spec.{list}[{index}]{place}")));
             };
-            if let Some((name, place)) = why_rejected(rule) {
-                tell(name, place);
+            if !is_source(&rule.source) {
+                tell("invalid-source", ".source".to_owned());
                 rejected += 1;
                 continue;
             }
@@ -58,6 +58,9 @@ impl Statement<'_> {
                 let place = format!(".mirrors[{at}]");
                 if rule.mirrors[..at].contains(mirror) {
                     tell("duplicate-mirror", place);
+                } else if rule.policy == Policy::Never && *mirror == rule.source {
+                    tell("never-with-source", place);
+                    incomplete = true;
                 } else if !is_mirror(mirror) {
                     tell("invalid-mirror", place);
                     incomplete = true;
@@ -68,12 +71,11 @@ impl Statement<'_> {
                     tell("blocked-mirror", place);
                 }
             }
-            if rule.mirrors.iter().all(|mirror| *mirror == rule.source) {
-                tell("no-mirrors", String::new());
-            }
             let names_a_mirror = rule.mirrors.iter().any(|mirror| *mirror != rule.source);
-            if names_a_mirror && used_mirrors(rule).is_none() {
-                rejected += 1;
+            match used_mirrors(rule) {
+                None if names_a_mirror => rejected += 1,
+                None => tell("no-mirrors", String::new()),
+                Some(_) => {}
             }
             if let Some(mirrors) = used_mirrors(rule) {
                 incomplete |= rule.policy == Policy::Allow && self.is_never_contacted(&rule.source);
@@ -87,12 +89,4 @@ impl Statement<'_> {
         };
         Verdict { outcome, told, loses_its_order }
     }
-}
-
-fn why_rejected(rule: &Rule) -> Option<(&'static str, String)> {
-    if !is_source(&rule.source) {
-        return Some(("invalid-source", ".source".to_owned()));
-    }
-    let own = rule.mirrors.iter().position(|mirror| *mirror == rule.source)?;
-    (rule.policy == Policy::Never).then(|| ("never-with-source", format!(".mirrors[{own}]")))
 }

@@ -53,7 +53,7 @@ impl MirrorObject<'_> {
 pub(crate) fn read(files: &[ManifestFile]) -> Vec<MirrorObject<'_>> {
     let mut objects = Vec::new();
     for file in files {
-        let documents = file.documents.iter().flatten();
+        let documents = file.documents.iter();
         // A file may hold thousands of objects, so its lines are counted on from one to the next.
         let (mut line, mut counted) = (1, 0);
         for mut object in documents.flat_map(objects_of).filter_map(|object| recognise::object(file, object))

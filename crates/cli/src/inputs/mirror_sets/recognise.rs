@@ -7,6 +7,7 @@ use pullwright_engine::mirrors::{Kind, ObjectName, RegistrySources};
 use super::decode::{self, Decoded};
 use super::{MirrorObject, Says};
 use crate::inputs::manifests::{ManifestFile, Object};
+use crate::inputs::object_name;
 
 const CONFIG: &str = "config.openshift.io/v1";
 const OPERATOR: &str = "operator.openshift.io/v1alpha1";
@@ -100,6 +101,11 @@ impl Recognised {
                 root.key("metadata"),
                 "metadata.name is missing",
             ));
+        }
+        if !object_name::is_valid(name) {
+            let at = root.key("metadata").key("name");
+            let finding = Finding::error("mirrors/name", at, object_name::refusal(name));
+            return Some(finding.with_help(object_name::HELP));
         }
         let singleton = RegistrySources::object().name;
         if matches!(self, Self::Image) && name != singleton {

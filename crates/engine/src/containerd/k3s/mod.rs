@@ -7,4 +7,6 @@ mod rewrite;
 mod value;
 
 pub use read::{ReadError, Registries};
+#[cfg(test)]
+pub(super) use render::File;
 pub use render::{Rendered, render};

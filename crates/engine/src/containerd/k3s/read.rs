@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::super::certs_d::DOCKER_HUB;
 use super::super::decode::without_user;
-use super::super::import::{Imported, all_registries};
+use super::super::import::{Collected, all_registries};
 use super::super::{Capability, CertsD, DEFAULT_FOLDER, Host, HostsToml, folder_name};
 use super::endpoint::endpoint;
 use super::rewrite::Rewrite;
@@ -62,6 +63,10 @@ impl Registries {
         let at = root.key("mirrors");
         for (registry, mirror) in entries(file.get("mirrors"), &at)? {
             registries.mirror(registry, mirror, &configs, &at.key(registry))?;
+            if registry == "docker.io" {
+                // Its settings may be under the name that it is connected to, and are part of its mirrors by now.
+                registries.scopes.remove(DOCKER_HUB);
+            }
         }
         Ok(registries)
     }
@@ -74,18 +79,20 @@ impl Registries {
 
     /// Takes over the file as mirror sets.
     #[must_use]
-    pub fn import(&self) -> Imported {
-        let mut imported = Imported::default();
-        imported.findings.extend(self.findings.iter().map(|finding| (String::new(), finding.clone())));
+    pub fn import(&self) -> Collected {
+        let mut collected = Collected::default();
+        collected.begin("");
+        for finding in &self.findings {
+            collected.tell(finding.clone());
+        }
         for (source, file) in &self.scopes {
             if source.starts_with('*') {
-                let at = DocPath::root().key("mirrors").key("*");
-                imported.findings.push((String::new(), all_registries(at)));
+                collected.tell(all_registries(DocPath::root().key("mirrors").key("*")));
             } else {
-                imported.add("", source, file);
+                collected.add(source, file);
             }
         }
-        imported
+        collected
     }
 
     /// The folders that K3s writes from it, without the rewrites, which only its own containerd has.
@@ -235,7 +242,7 @@ impl Tls {
 
 /// The settings of a host. Those of Docker Hub may be under either of its names.
 fn of<'c>(configs: &'c BTreeMap<String, Tls>, host: &str) -> Option<&'c Tls> {
-    let connected = (host == "docker.io").then(|| configs.get(super::super::certs_d::DOCKER_HUB)).flatten();
+    let connected = (host == "docker.io").then(|| configs.get(DOCKER_HUB)).flatten();
     connected.or_else(|| configs.get(host))
 }
 

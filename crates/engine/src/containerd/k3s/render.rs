@@ -26,62 +26,76 @@ pub struct Rendered {
 /// wildcards may be about.
 #[must_use]
 pub fn render(conf: &RegistriesConf, hosts: &[String]) -> Rendered {
-    let mut mirrors: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut insecure = BTreeSet::new();
-    for registry in by_host(conf, hosts).into_keys() {
-        // Every mirror in the file is asked by tag, so those of paths cannot be in it.
-        let file = plan(conf, &registry, &[]);
-        let last = Some(&file.server).filter(|server| {
-            let is_default = server.scheme == Scheme::Https
-                && *server.host == *connected(&registry)
-                && server.path == "/v2";
-            server.capabilities.has(Capability::Pull) && !is_default
-        });
-        let asked: Vec<&Host> = file.hosts.iter().chain(last).collect();
-        insecure
-            .extend(asked.iter().filter(|host| host.skip_verify == Some(true)).map(|host| host.host.clone()));
-        if !asked.is_empty() {
-            mirrors.insert(registry, asked.into_iter().map(url).collect());
-        }
-    }
-    let findings = match Registries::read(&value(&mirrors, &insecure)) {
+    let file = File::new(conf, hosts);
+    let findings = match Registries::read(&file.value()) {
         Ok(read) => unsaid::findings(conf, &read.certs_d(), hosts, unsaid::Runtime::K3s),
         // The types are those that it takes.
         Err(_) => Vec::new(),
     };
-    Rendered { text: text(&mirrors, &insecure), findings }
+    Rendered { text: file.text(), findings }
+}
+
+/// What is in the file.
+pub(in super::super) struct File {
+    /// The endpoints of each registry.
+    mirrors: BTreeMap<String, Vec<String>>,
+    /// The hosts whose certificate may be anybody's.
+    insecure: BTreeSet<String>,
+}
+
+impl File {
+    pub(in super::super) fn new(conf: &RegistriesConf, hosts: &[String]) -> Self {
+        let mut made = Self { mirrors: BTreeMap::new(), insecure: BTreeSet::new() };
+        for registry in by_host(conf, hosts).into_keys() {
+            // Every mirror in the file is asked by tag, so those of paths cannot be in it.
+            let file = plan(conf, &registry, &[]);
+            let last = Some(&file.server).filter(|server| {
+                let is_default = server.scheme == Scheme::Https
+                    && *server.host == *connected(&registry)
+                    && server.path == "/v2";
+                server.capabilities.has(Capability::Pull) && !is_default
+            });
+            let asked: Vec<&Host> = file.hosts.iter().chain(last).collect();
+            let insecure = asked.iter().filter(|host| host.skip_verify == Some(true));
+            made.insecure.extend(insecure.map(|host| host.host.clone()));
+            if !asked.is_empty() {
+                made.mirrors.insert(registry, asked.into_iter().map(url).collect());
+            }
+        }
+        made
+    }
+
+    /// What the text stands for.
+    pub(in super::super) fn value(&self) -> Value {
+        let mirror = |(registry, endpoints)| (registry, json!({ "endpoint": endpoints }));
+        let mirrors: BTreeMap<_, _> = self.mirrors.iter().map(mirror).collect();
+        let config = |host| (host, json!({ "tls": { "insecure_skip_verify": true } }));
+        let configs: BTreeMap<_, _> = self.insecure.iter().map(config).collect();
+        json!({ "mirrors": mirrors, "configs": configs })
+    }
+
+    fn text(&self) -> String {
+        let mut out = format!("{HEADER}\n");
+        // Writing into a String cannot fail.
+        if !self.mirrors.is_empty() {
+            out.push_str("mirrors:\n");
+        }
+        for (registry, endpoints) in &self.mirrors {
+            let _ = writeln!(out, "  {}:\n    endpoint:", quote(registry));
+            for endpoint in endpoints {
+                let _ = writeln!(out, "      - {}", quote(endpoint));
+            }
+        }
+        if !self.insecure.is_empty() {
+            out.push_str("configs:\n");
+        }
+        for host in &self.insecure {
+            let _ = writeln!(out, "  {}:\n    tls:\n      insecure_skip_verify: true", quote(host));
+        }
+        out
+    }
 }
 
 fn connected(registry: &str) -> &str {
     if registry == "docker.io" { super::super::certs_d::DOCKER_HUB } else { registry }
-}
-
-/// What the text stands for.
-fn value(mirrors: &BTreeMap<String, Vec<String>>, insecure: &BTreeSet<String>) -> Value {
-    let mirrors: BTreeMap<_, _> =
-        mirrors.iter().map(|(registry, endpoints)| (registry, json!({ "endpoint": endpoints }))).collect();
-    let configs: BTreeMap<_, _> =
-        insecure.iter().map(|host| (host, json!({ "tls": { "insecure_skip_verify": true } }))).collect();
-    json!({ "mirrors": mirrors, "configs": configs })
-}
-
-fn text(mirrors: &BTreeMap<String, Vec<String>>, insecure: &BTreeSet<String>) -> String {
-    let mut out = format!("{HEADER}\n");
-    // Writing into a String cannot fail.
-    if !mirrors.is_empty() {
-        out.push_str("mirrors:\n");
-    }
-    for (registry, endpoints) in mirrors {
-        let _ = writeln!(out, "  {}:\n    endpoint:", quote(registry));
-        for endpoint in endpoints {
-            let _ = writeln!(out, "      - {}", quote(endpoint));
-        }
-    }
-    if !insecure.is_empty() {
-        out.push_str("configs:\n");
-    }
-    for host in insecure {
-        let _ = writeln!(out, "  {}:\n    tls:\n      insecure_skip_verify: true", quote(host));
-    }
-    out
 }

@@ -16,7 +16,7 @@ use crate::registries::RegistriesConf;
 fn read(folder: &str, text: &str) -> Imported {
     let mut certs = CertsD::default();
     certs.insert(folder, Some(text));
-    import(&certs)
+    import(&certs).imported()
 }
 
 fn rules(imported: &Imported) -> Vec<String> {
@@ -31,11 +31,7 @@ fn rules(imported: &Imported) -> Vec<String> {
 }
 
 fn told(imported: &Imported) -> Vec<String> {
-    imported
-        .findings
-        .iter()
-        .map(|(folder, finding)| format!("{folder} {} {}", finding.rule, finding.at))
-        .collect()
+    imported.findings.iter().map(|(_, finding)| format!("{} {}", finding.rule, finding.at)).collect()
 }
 
 #[test]
@@ -70,7 +66,7 @@ fn the_registry_itself_is_no_mirror_by_whatever_name() {
     assert_eq!(rules(&read("docker.io", documented)), [""; 0]);
     let first = read("quay.io", "[host.'https://quay.io']\n[host.'https://a.io']\n");
     assert_eq!(rules(&first), ["digest quay.io: a.io", "tag quay.io: a.io"]);
-    assert_eq!(told(&first), ["quay.io import/source-first "]);
+    assert_eq!(told(&first), ["import/source-first "]);
 }
 
 #[test]
@@ -83,19 +79,89 @@ fn connections_that_are_not_verified_are_insecure_registries() {
     assert_eq!(rules(&imported)[0], "digest registry.io:5000: a.io:5000/x b.io");
 }
 
+/// What two folders of a node say about the same mirrors.
+fn read_two(docker: &str, quay: &str) -> Imported {
+    let mut certs = CertsD::default();
+    certs.insert("docker.io", Some(docker));
+    certs.insert("quay.io", Some(quay));
+    import(&certs).imported()
+}
+
+#[test]
+fn a_mirror_that_is_verified_for_one_registry_stays_verified() {
+    let insecure = "[host.'https://m.io']\nskip_verify = true\n";
+    let both = read_two(insecure, "[host.'https://m.io']\n");
+    assert_eq!(both.sources.insecure, [""; 0]);
+    let [(file, finding)] = both.findings.as_slice() else { panic!("{:?}", both.findings) };
+    assert_eq!(
+        (*file, finding.rule, finding.at.to_string()),
+        (0, "import/insecure", "host.https://m.io".to_owned())
+    );
+    assert_eq!(
+        finding.message,
+        "the certificate of m.io is not verified for images of docker.io, but is for those of quay.io; in a cluster it is \
+         one or the other, and here it is verified"
+    );
+    // The same from two commands' worth of files.
+    let mut one = CertsD::default();
+    one.insert("quay.io", Some("[host.'https://m.io']\n"));
+    let mut two = CertsD::default();
+    two.insert("docker.io", Some(insecure));
+    let mut collected = import(&one);
+    collected.extend(import(&two));
+    let apart = collected.imported();
+    assert_eq!((apart.sources.insecure.len(), apart.findings.len(), apart.findings[0].0), (0, 1, 1));
+    // Paths can be told apart, and nothing is lost.
+    let paths = read_two(
+        "[host.'http://m.io/v2/hub']\noverride_path = true\n",
+        "[host.'https://m.io/v2/quay']\noverride_path = true\n",
+    );
+    assert_eq!((paths.sources.insecure, paths.findings), (vec!["m.io/hub".to_owned()], vec![]));
+    let inside = read_two("[host.'http://m.io']\n", "[host.'https://m.io/v2/quay']\noverride_path = true\n");
+    assert_eq!(
+        (inside.sources.insecure.len(), told(&inside)),
+        (0, vec!["import/insecure host.http://m.io".to_owned()])
+    );
+    let itself =
+        read_two("[host.'http://quay.io/v2/hub']\noverride_path = true\n", "[host.'https://m.io']\n");
+    assert_eq!(itself.sources.insecure, [""; 0], "quay.io/hub is also asked for images of quay.io");
+}
+
+#[test]
+fn what_the_api_would_refuse_is_left_out_and_has_a_place() {
+    let imported = read(
+        "quay.io",
+        "[host.'https://q.io/v2/P']\noverride_path = true\n[host.'https://mirror']\n[host.'https://a.io']\n",
+    );
+    assert_eq!(
+        told(&imported),
+        ["mirrors/invalid-mirror host.https://q.io/v2/P", "mirrors/unusable-mirror host.https://mirror"]
+    );
+    assert_eq!(rules(&imported), ["digest quay.io: a.io", "tag quay.io: a.io"]);
+    let registry = read("Bad_Name!", "[host.'https://a.io']\n");
+    assert_eq!((told(&registry), rules(&registry)), (vec!["mirrors/invalid-source ".to_owned()], vec![]));
+}
+
+#[test]
+fn docker_hub_is_itself_by_either_of_its_names() {
+    let imported = read("registry-1.docker.io", "skip_verify = true\n[host.'https://a.io']\n");
+    assert_eq!(rules(&imported), ["digest registry-1.docker.io: a.io", "tag registry-1.docker.io: a.io"]);
+    assert_eq!(imported.sources.insecure, ["registry-1.docker.io"]);
+}
+
 #[test]
 fn what_mirror_sets_have_no_words_for_is_told() {
     let settings =
         read("quay.io", "[host.'https://a.io']\nca = 'ca.pem'\n[host.'https://a.io'.header]\nx = 'y'");
-    assert_eq!(told(&settings), ["quay.io import/settings host.https://a.io"]);
-    assert_eq!(told(&read("_default", "[host.'https://a.io']")), ["_default import/all-registries "]);
+    assert_eq!(told(&settings), ["import/settings host.https://a.io"]);
+    assert_eq!(told(&read("_default", "[host.'https://a.io']")), ["import/all-registries "]);
     let path = read("quay.io", "[host.'https://a.io/x/v2']");
-    assert_eq!(told(&path), ["quay.io import/path host.https://a.io/x/v2"]);
+    assert_eq!(told(&path), ["import/path host.https://a.io/x/v2"]);
     assert_eq!(rules(&path), [""; 0]);
     let half = read("quay.io", "server = 'https://quay.io'\ncapabilities = ['pull']\n[host.'https://a.io']");
-    assert_eq!(told(&half), ["quay.io import/one-policy "]);
+    assert_eq!(told(&half), ["import/one-policy "]);
     assert_eq!(rules(&half), ["digest quay.io: a.io only", "tag quay.io: a.io only"]);
-    assert_eq!(told(&read("quay.io", "x = ")), ["quay.io containerd/refused "]);
+    assert_eq!(told(&read("quay.io", "x = ")), ["containerd/refused "]);
 }
 
 #[test]
@@ -103,14 +169,14 @@ fn a_folder_that_containerd_does_not_read_is_not_taken_over() {
     let mut certs = CertsD::default();
     certs.insert("r.io:5000", Some("[host.'https://a.io']"));
     certs.insert("r.io_5000_", Some("[host.'https://b.io']"));
-    let imported = import(&certs);
+    let imported = import(&certs).imported();
     assert_eq!(rules(&imported)[0], "digest r.io:5000: b.io");
-    assert_eq!(told(&imported), ["r.io:5000 import/shadowed "]);
+    assert_eq!(told(&imported), ["import/shadowed "]);
 }
 
 /// What is imported, as a node has it then.
 fn back(certs: &CertsD) -> RegistriesConf {
-    let imported = import(certs);
+    let imported = import(certs).imported();
     assert_eq!(imported.findings, [], "everything can be said");
     let sets = imported.sets("imported");
     let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });

@@ -1,19 +1,26 @@
 //! `registries.yaml`, in and out.
 
+use std::path::PathBuf;
+
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::render::conf;
-use crate::containerd::k3s::{Registries, render};
+use crate::containerd::asked::Asking;
+use crate::containerd::host_of_folder;
+use crate::containerd::k3s::{File, Registries, render};
+use crate::mirrors::{Inputs, merge};
+use crate::registries::{ConfFile, RegistriesConf};
 
 fn rules(document: &Value) -> Vec<String> {
-    let imported = Registries::read(document).unwrap().import();
+    let imported = Registries::read(document).unwrap().import().imported();
     let sets = imported.sets("x");
     let each = sets.iter().flat_map(|set| set.rules.iter().map(move |rule| (set.kind.rules_field(), rule)));
     each.map(|(field, rule)| format!("{field} {}: {}", rule.source, rule.mirrors.join(" "))).collect()
 }
 
 fn told(document: &Value) -> Vec<String> {
-    let imported = Registries::read(document).unwrap().import();
+    let imported = Registries::read(document).unwrap().import().imported();
     imported.findings.iter().map(|(_, finding)| format!("{} {}", finding.rule, finding.at)).collect()
 }
 
@@ -75,7 +82,7 @@ fn credentials_stay_where_they_are() {
     let registries = Registries::read(&document).unwrap();
     assert!(registries.findings().iter().all(|finding| !finding.message.contains("hunter2")));
     assert!(!format!("{registries:?}").contains("hunter2"));
-    let imported = registries.import();
+    let imported = registries.import().imported();
     assert_eq!(imported.sources.insecure, ["a.io:5000"]);
     assert_eq!(
         told(&document),
@@ -127,6 +134,43 @@ fn a_configuration_becomes_this_file() {
          insecure_skip_verify: true\n"
     );
     assert_eq!(rendered.findings, []);
+}
+
+fn mirror() -> impl Strategy<Value = String> {
+    let location = prop::sample::select(vec!["a.io", "b.io:5000", "c.io/x", "quay.io", "docker.io"]);
+    (location, any::<bool>()).prop_map(|(location, insecure)| {
+        format!("[[registry.mirror]]\nlocation = '{location}'\ninsecure = {insecure}\n")
+    })
+}
+
+fn registry() -> impl Strategy<Value = String> {
+    let source = prop::sample::select(vec!["docker.io", "quay.io", "r.io:5000", "registry-1.docker.io"]);
+    (source, any::<bool>(), prop::collection::vec(mirror(), 0..4)).prop_map(|(source, insecure, mirrors)| {
+        format!("[[registry]]\nlocation = '{source}'\ninsecure = {insecure}\n{}", mirrors.concat())
+    })
+}
+
+proptest! {
+    /// There and back again, the same is asked: nothing is forbidden that was not.
+    #[test]
+    fn whatever_is_rendered_comes_back(registries in prop::collection::vec(registry(), 0..4)) {
+        let text = registries.concat();
+        let Ok(file) = ConfFile::parse(&text) else { return Ok(()) };
+        let read = |conf: &RegistriesConf| Registries::read(&File::new(conf, &[]).value()).unwrap();
+        let before = read(&RegistriesConf::merge([(PathBuf::from("registries.conf"), file)]));
+        let imported = before.import().imported();
+        // A source that is asked before its mirrors is told, and asked after them.
+        prop_assume!(imported.findings.iter().all(|(_, finding)| finding.rule != "import/source-first"));
+        let sets = imported.sets("imported");
+        let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });
+        let after = read(&merged.registries_conf(PathBuf::from("registries.conf")).unwrap());
+        prop_assert!(merged.registries.iter().all(|entry| !entry.blocked), "{} becomes {:?}", text, merged);
+        for (folder, _) in before.certs_d().folders() {
+            let host = host_of_folder(folder).unwrap();
+            let asked = [&before, &after].map(|it| Asking::by_containerd(&it.certs_d(), &host));
+            prop_assert_eq!(&asked[0], &asked[1], "{}: {}", text, host);
+        }
+    }
 }
 
 #[test]

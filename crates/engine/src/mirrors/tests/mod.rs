@@ -2,6 +2,7 @@
 
 mod findings;
 mod notation;
+mod order;
 mod payload;
 mod policy;
 mod properties;

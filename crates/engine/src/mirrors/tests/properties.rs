@@ -69,11 +69,10 @@ fn any_sets() -> impl Strategy<Value = (Vec<MirrorSet>, Vec<MirrorSet>)> {
 fn has_never_without_mirrors(sets: &[MirrorSet], kind: Kind, source: &str) -> bool {
     let of_kind = sets.iter().filter(|set| set.kind.serves() == kind.serves());
     let is_never = |rule: &&Rule| rule.policy == Some(SourcePolicy::NeverContactSource);
-    of_kind.flat_map(|set| &set.rules).filter(is_never).any(|rule| {
-        rule.source == source
-            && !rule.mirrors.is_empty()
-            && rule.mirrors.iter().all(|mirror| mirror != source)
-    })
+    of_kind
+        .flat_map(|set| &set.rules)
+        .filter(is_never)
+        .any(|rule| rule.source == source && !rule.mirrors.is_empty())
 }
 
 proptest! {

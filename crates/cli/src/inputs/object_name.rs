@@ -1,9 +1,25 @@
 //! Names of objects, which are also parts of file names.
 
+use crate::diagnostic::Message;
+
 /// Whether the API takes it for the name of an object: then it holds neither `/` nor `..`, and cannot lead out of a folder.
-pub(super) fn is_valid(name: &str) -> bool {
+pub(crate) fn is_valid(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(is_label)
 }
+
+/// What to tell who names an object otherwise.
+pub(crate) fn refused(name: &str) -> Message {
+    Message::error(refusal(name)).with_help(HELP)
+}
+
+/// Why, without more.
+pub(crate) fn refusal(name: &str) -> String {
+    format!("the API takes no object of the name {name:?}")
+}
+
+/// What to do.
+pub(crate) const HELP: &str =
+    "a name has lower case letters, digits, '-' and '.', and begins and ends with a letter or digit";
 
 fn is_label(label: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
