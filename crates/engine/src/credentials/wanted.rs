@@ -21,7 +21,10 @@ pub struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     /// What is about `repositories`, each a `host[:port]/path`.
     pub fn of(repositories: impl IntoIterator<Item = &'a str>) -> Self {
-        let (mut hosts, mut scopes) = (Some(Vec::with_capacity(FEW)), HashSet::new());
+        let repositories = repositories.into_iter();
+        // Most have two components behind the host; to grow would be to hash all of them again.
+        let mut scopes = HashSet::with_capacity(3 * repositories.size_hint().0);
+        let mut hosts = Some(Vec::with_capacity(FEW));
         for repository in repositories {
             let Some(host) = scope::components(repository).next() else { continue };
             match &mut hosts {

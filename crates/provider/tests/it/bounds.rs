@@ -19,7 +19,9 @@ const NAMES: [&str; 4] = ["hostile-0", "hostile-1", "hostile-2", "hostile-3"];
 
 fn hostile_namespace(cluster: &Cluster) {
     let document = hostile();
-    NAMES.iter().for_each(|name| cluster.put(name, &document));
+    for name in NAMES {
+        cluster.put(name, &document);
+    }
     cluster.put("pull", &auths(&[(MIRROR, "puller")]));
 }
 
