@@ -44,6 +44,7 @@ const ANSWERED: &[Runtime] = &[Runtime::Containerd];
 
 const ROWS: &[Row] = &[
     ("a_pod_pulls_with_its_namespaces_secret", "happy", HANDED, pulls::happy),
+    ("the_sample_of_the_documentation_runs", "default", HANDED, pulls::sample_as_documented),
     ("a_wrong_secret_fails_with_the_registrys_reason", "wrong", HANDED, pulls::wrong_secret),
     ("without_a_role_the_kubelet_logs_what_to_do", "no-role", HANDED, pulls::no_role),
     ("what_the_namespace_lacks_the_global_file_has", "global-merged", HANDED, pulls::global_file_merged),

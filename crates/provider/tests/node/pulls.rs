@@ -5,7 +5,10 @@ use std::fs;
 use pullwright_testkit::{
     node::{GLOBAL_AUTH_FILE, MIRROR_LOGIN, Runtime},
     registry::{Login, users_shown},
-    scenario::{PATIENCE, Pod, Scenario, SecretKind::DockerConfigJson, WHOLE_THEN_TAKEN_THEN_GONE, entry},
+    scenario::{
+        PATIENCE, Pod, SAMPLE_IMAGE, SAMPLE_POD, Scenario, SecretKind::DockerConfigJson,
+        WHOLE_THEN_TAKEN_THEN_GONE, entry, sample,
+    },
 };
 use serde_json::json;
 
@@ -26,6 +29,16 @@ pub(crate) fn happy(scenario: &mut Scenario<'_>) -> Outcome {
     assert_eq!((&account["namespace"], &account["name"]), (&json!("happy"), &json!("default")), "{record}");
 
     assert_eq!(scenario.auth_file_life("happy-")?, WHOLE_THEN_TAKEN_THEN_GONE);
+    Ok(())
+}
+
+/// With our plugin, what people are told to apply is all that a Pod needs.
+pub(crate) fn sample_as_documented(scenario: &mut Scenario<'_>) -> Outcome {
+    scenario.node().push("mirror", SAMPLE_IMAGE)?;
+    scenario.apply(sample())?;
+    scenario.wait_ready(&[Pod::new(SAMPLE_POD, &[])], PATIENCE)?;
+    assert!(served(scenario, "mirror", "library/first")?);
+    assert_eq!(scenario.failed_pulls()?, []);
     Ok(())
 }
 

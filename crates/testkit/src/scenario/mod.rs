@@ -4,6 +4,7 @@ mod auth_folder;
 mod logins;
 mod observations;
 mod play;
+mod sample;
 
 use std::{
     fmt::{Display, Write as _},
@@ -18,6 +19,7 @@ pub use self::{
     logins::{SecretKind, base64, entry},
     observations::{Pulls, after_back_off, burst, second_namespace, two_images_in_one_pod},
     play::{Case, play},
+    sample::{SAMPLE_IMAGE, SAMPLE_POD, sample},
 };
 use crate::{
     Error,

@@ -1,8 +1,8 @@
 //! Pods on a real node. On containerd a stand-in plugin answers with the registry's login; on CRI-O the Go plugin hands over
 //! what the namespace's Secret holds, and its known faults show that these tests see.
 
+mod at_hand;
 mod faults;
-mod killed;
 mod pulls;
 
 use std::{path::Path, process::ExitCode};
@@ -48,7 +48,13 @@ fn main() -> ExitCode {
             name: "a_second_node_runs_beside_it_and_leaves_nothing_when_killed",
             namespace: "side-by-side",
             runtimes: CONTAINERD,
-            play: killed::a_second_node_killed,
+            play: at_hand::killed,
+        },
+        Case {
+            name: "the_sample_of_the_documentation_runs_on_a_node_at_hand",
+            namespace: "sample",
+            runtimes: EACH,
+            play: at_hand::sample_as_documented,
         },
         Case {
             name: "go_plugin_fails_the_second_image_of_a_pod",
