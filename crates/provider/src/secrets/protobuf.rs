@@ -228,7 +228,7 @@ mod tests {
         Ok((items, next))
     }
 
-    fn is_malformed<T>(read: Result<T, ListError>) -> bool {
+    fn is_malformed<T>(read: &Result<T, ListError>) -> bool {
         matches!(read, Err(ListError::Malformed))
     }
 
@@ -293,7 +293,7 @@ mod tests {
             said.starts_with("secrets is forbidden: User \"system:serviceaccount:with-10:default\""),
             "{said}"
         );
-        assert!(is_malformed(read(FORBIDDEN, |_| ())), "it is no list");
+        assert!(is_malformed(&read(FORBIDDEN, |_| ())), "it is no list");
         assert_eq!(message(PAGE), Err(Malformed), "nor is a list a refusal");
     }
 
@@ -301,7 +301,7 @@ mod tests {
     fn a_page_cut_anywhere_is_not_read_as_a_shorter_one() {
         // Behind the list the envelope has two more fields, which are empty.
         for end in 0..PAGE.len() - 4 {
-            assert!(is_malformed(read(&PAGE[..end], |_| ())), "{end}");
+            assert!(is_malformed(&read(&PAGE[..end], |_| ())), "{end}");
         }
     }
 }
