@@ -178,7 +178,7 @@ fn the_plugin_s_file_serves_short_names_and_both_kinds_of_pull() {
         ("quay.io/nginx", "search"),
     ] {
         let Lookup::Found { credential, .. } = file.lookup(source) else { panic!("{source}") };
-        assert_eq!(credential.username, user);
+        assert_eq!(credential.username, user.as_bytes());
     }
 }
 

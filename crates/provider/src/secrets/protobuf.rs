@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(names, ["with-10/pull-secret-0000", "with-10/pull-secret-0001"]);
         let keys: Vec<_> = secrets.iter().map(|secret| secret.entries()[0].key.as_str()).collect();
         assert_eq!(keys, ["mirror-0.example:5000", "mirror-1.example:5000"]);
-        assert_eq!(secrets[1].entries()[0].credential.username, "user-1");
+        assert_eq!(secrets[1].entries()[0].credential.username, b"user-1");
         assert_eq!(read(&Hosts::of(["mirror-1.example:5000/nginx"])), secrets[1..], "those about a host");
         assert!(!format!("{page:?}").contains("user-1"), "{page:?}");
     }
