@@ -15,7 +15,7 @@ pub use json::document as json_document;
 pub use locate::{Place, extended, locate};
 pub use node::{Content, Member, Node};
 pub use position::{Position, line_at, position};
-pub use toml::document as toml_document;
+pub use toml::{document as toml_document, go_document as go_toml_document};
 pub use yaml::documents as yaml_documents;
 
 use std::ops::Range;

@@ -23,7 +23,7 @@ use pull_secrets::PullSecrets;
 
 use crate::diagnostic::{File, Message, Visibility};
 use crate::{Failure, args};
-use pullwright_documents::{json_document, toml_document};
+use pullwright_documents::{go_toml_document, json_document};
 
 /// Where the kubelet keeps the node's own credentials.
 pub(crate) const GLOBAL_AUTH_FILE: &str = "/var/lib/kubelet/config.json";
@@ -131,7 +131,7 @@ fn loader(arguments: &args::Node) -> LoaderEnv {
 /// A `registries.conf` that the runtime refuses.
 pub(crate) fn refused_registries(file: &File<'_>, error: &ConfError) -> Message {
     let finding = Finding::from(error);
-    match (&error.span, toml_document(file.text)) {
+    match (&error.span, go_toml_document(file.text)) {
         (None, Ok(document)) => file.finding(&document, &finding),
         // What is no TOML has no places, only bytes.
         (span, _) => {

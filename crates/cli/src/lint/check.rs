@@ -17,7 +17,7 @@ use crate::diagnostic::{File, Message, Visibility};
 use crate::inputs::manifests::{ManifestFile, NotUsed, read_secret, secrets_of};
 use crate::inputs::providers::json_of;
 use crate::inputs::{hosts_toml, mirror_sets, refused_auth_file, refused_registries};
-use pullwright_documents::{Node, extended, json_document, toml_document};
+use pullwright_documents::{Node, extended, go_toml_document, json_document, toml_document};
 
 /// A file that is checked on its own.
 pub(super) fn file(kind: Kind, path: PathBuf, text: String) -> Checked {
@@ -38,7 +38,7 @@ pub(super) fn file(kind: Kind, path: PathBuf, text: String) -> Checked {
 }
 
 fn registries(file: &File<'_>) -> Vec<Message> {
-    match (ConfFile::parse(file.text), toml_document(file.text)) {
+    match (ConfFile::parse(file.text), go_toml_document(file.text)) {
         (Ok(conf), Ok(document)) => {
             conf.findings().iter().map(|finding| file.finding(&document, finding)).collect()
         }
