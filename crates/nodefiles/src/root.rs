@@ -92,6 +92,14 @@ impl NodeRoot {
         self.entries(path, |kind| matches!(kind, FileType::Directory | FileType::Symlink | FileType::Unknown))
     }
 
+    /// The names of everything in a folder, and whether each is a folder itself.
+    pub(crate) fn tree_entries(&self, path: &Path) -> io::Result<Vec<(OsString, bool)>> {
+        let folders = self.entries(path, |kind| kind == FileType::Directory)?;
+        let others = self.list(path)?;
+        let entries = |names: Vec<OsString>, is_folder| names.into_iter().map(move |name| (name, is_folder));
+        Ok(entries(folders, true).chain(entries(others, false)).collect())
+    }
+
     fn entries(&self, path: &Path, wanted: impl Fn(FileType) -> bool) -> io::Result<Vec<OsString>> {
         let folder = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut names = Vec::new();

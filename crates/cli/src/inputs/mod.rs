@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use pullwright_engine::credentials::{AuthFile, DocumentError, PullSecret};
 use pullwright_engine::finding::Finding;
 use pullwright_engine::kubelet::CredentialProviderConfig;
-use pullwright_engine::registries::{ConfError, LoaderEnv, RegistriesConf};
-use pullwright_nodefiles::{LoadError, NodeRoot};
+use pullwright_engine::registries::{ConfError, LoaderEnv, Recorded, RegistriesConf, ShortNameRule};
+use pullwright_nodefiles::{CrioLoadError, LoadError, NodeRoot};
 
 use manifests::ManifestFile;
 use pull_secrets::PullSecrets;
@@ -84,6 +84,25 @@ impl NodeFiles {
     /// The registries configuration as the runtime's service finds it: without a user's home and environment.
     pub(crate) fn registries(&self, arguments: &args::Node) -> Result<RegistriesConf, Message> {
         self.root.registries(&loader(arguments)).map_err(|error| self.refused(error))
+    }
+
+    /// What the runtime does about short names.
+    pub(crate) fn short_names(&self, arguments: &args::Node) -> Result<ShortNameRule, Message> {
+        if let Some(mode) = arguments.short_name_mode {
+            return Ok(mode.into());
+        }
+        self.root.short_name_rule().map_err(|error| match error {
+            CrioLoadError::Read { path, source } => unreadable(&self.shown(&path), &source),
+            CrioLoadError::Refused { path, source } => {
+                Message::error(format!("CRI-O does not start with {}: {source}", self.shown(&path).display()))
+                    .with_help("mend the file, or give --short-name-mode to do without it")
+            }
+        })
+    }
+
+    /// The aliases that were recorded on the node.
+    pub(crate) fn recorded_aliases(&self, arguments: &args::Node) -> Recorded {
+        self.root.recorded_aliases(&loader(arguments))
     }
 
     /// The files of that configuration, in order.

@@ -38,6 +38,17 @@ pub(super) fn decode<'t>(text: &'t str, findings: &mut Vec<Finding>) -> Result<R
     Ok(conf)
 }
 
+/// Decodes a file that has aliases and nothing else.
+pub(super) fn decode_aliases(text: &str) -> Result<BTreeMap<String, Cow<'_, str>>, ConfError> {
+    let document = parse(text)?;
+    let mut aliases = BTreeMap::new();
+    let mut decoder = Decoder { findings: &mut Vec::new() };
+    decoder.fields(document.root(), ALIASES_ALONE, Place::ROOT, |decoder, _, value, place| {
+        decoder.aliases(value, place, &mut aliases)
+    })?;
+    Ok(aliases)
+}
+
 fn parse(text: &str) -> Result<Document<'_>, ConfError> {
     Document::parse(text).map_err(|refusal| ConfError {
         at: DocPath::root(),
@@ -71,6 +82,7 @@ const REGISTRY: &[&str] = &[
 const MIRROR: &[&str] = &["location", "insecure", "pull-from-mirror", "namespace-proxy"];
 const VERSION1: &[&str] = &["search", "insecure", "block"];
 const VERSION1_LIST: &[&str] = &["registries"];
+const ALIASES_ALONE: &[&str] = &["aliases"];
 /// No table has more fields than this one.
 const MOST_FIELDS: usize = REGISTRY.len();
 
