@@ -12,9 +12,9 @@ mod toml;
 mod yaml;
 
 pub use json::document as json_document;
-pub use locate::{Place, extended, locate};
+pub use locate::{Locator, Place, extended};
 pub use node::{Content, Member, Node};
-pub use position::{Position, line_at, position};
+pub use position::{Position, Text};
 pub use toml::document as toml_document;
 pub use yaml::documents as yaml_documents;
 

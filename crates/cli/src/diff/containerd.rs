@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use pullwright_documents::documents;
+use pullwright_documents::{Text, documents};
 use pullwright_engine::containerd::{By, CertsD, Endpoint, host_of_folder, k3s};
 use pullwright_engine::finding::Finding;
 use pullwright_engine::registries::{MirrorUse, Notice};
@@ -91,12 +91,13 @@ pub(super) fn changes_of_k3s(old: Option<&str>, new: &str) -> Result<Vec<FileCha
 
 /// What k3s makes of its file.
 fn certs_d_of_k3s(path: &Path, text: &str) -> Result<CertsD, Message> {
-    let file = File { path, text, visibility: Visibility::K3sRegistries };
-    let documents = documents(text).map_err(|error| file.unreadable(&error))?;
+    let text = Text::new(text.to_owned());
+    let file = File { path, text: &text, visibility: Visibility::K3sRegistries };
+    let documents = documents(&text).map_err(|error| file.unreadable(&error))?;
     let Some(document) = documents.first() else { return Ok(CertsD::default()) };
     let registries = k3s::Registries::read(&document.value()).map_err(|error| {
         let finding = Finding::error("k3s/type", error.at.clone(), error.to_string());
-        file.finding(document, &finding).with_help("k3s does not start with this file")
+        file.written(document).finding(&finding).with_help("k3s does not start with this file")
     })?;
     Ok(registries.certs_d())
 }

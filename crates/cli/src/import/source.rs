@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pullwright_documents::{Node, yaml_documents};
+use pullwright_documents::{Node, Text, yaml_documents};
 use pullwright_engine::containerd::k3s::Registries;
 use pullwright_engine::containerd::{CertsD, Imported, folder_name, import};
 use pullwright_engine::finding::Finding;
@@ -95,21 +95,26 @@ fn name_of(path: &Path) -> String {
 
 fn imported(certs: &CertsD, files: &BTreeMap<String, (PathBuf, String)>) -> Read {
     let imported = import(certs);
-    let messages = imported.findings.iter().filter_map(|(folder, finding)| {
-        let (path, text) = files.get(folder)?;
-        Some(hosts_toml::message(&hosts_toml::file(path, text), finding))
+    // Those of a folder come one after the other.
+    let of_folders = imported.findings.chunk_by(|(one, _), (other, _)| one == other);
+    let messages = of_folders.filter_map(|findings| {
+        let (path, text) = files.get(&findings.first()?.0)?;
+        let text = Text::new(text.clone());
+        let findings = findings.iter().map(|(_, finding)| finding);
+        Some(hosts_toml::messages(&hosts_toml::file(path, &text), findings))
     });
-    Read { messages: messages.collect(), imported }
+    Read { messages: messages.flatten().collect(), imported }
 }
 
 fn registries_yaml(path: &Path) -> Result<Read, Message> {
-    let text = manifests::text(path)?;
+    let text = Text::new(manifests::text(path)?);
     let file = File { path, text: &text, visibility: Visibility::K3sRegistries };
     let documents = yaml_documents(&text).map_err(|error| file.unreadable(&error))?;
     let document = documents.first();
     let value = document.map_or(Value::Null, Node::value);
-    let message = |finding: &Finding| match document {
-        Some(document) => file.finding(document, finding),
+    let written = document.map(|document| file.written(document));
+    let message = |finding: &Finding| match &written {
+        Some(written) => written.finding(finding),
         None => Message::from(finding),
     };
     let registries = Registries::read(&value)

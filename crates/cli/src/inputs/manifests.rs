@@ -1,5 +1,6 @@
 //! Kubernetes objects in YAML and JSON files, and the pull secrets among them.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use pullwright_nodefiles::NodeRoot;
 
 use super::unreadable;
 use crate::diagnostic::{File, Message, Visibility};
-use pullwright_documents::{Node, Unreadable, documents, extended};
+use pullwright_documents::{Node, Text, Unreadable, documents, extended};
 
 /// The namespace of an object that names none, as kubectl has it.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -18,7 +19,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 /// A file of manifests.
 pub(crate) struct ManifestFile {
     pub(crate) path: PathBuf,
-    pub(crate) text: String,
+    pub(crate) text: Text,
     pub(crate) documents: Result<Vec<Node>, Unreadable>,
 }
 
@@ -74,7 +75,7 @@ fn is_manifest(path: &Path) -> bool {
 impl ManifestFile {
     pub(crate) fn new(text: String, path: PathBuf) -> Self {
         let documents = documents(&text);
-        Self { path, text, documents }
+        Self { path, text: Text::new(text), documents }
     }
 
     pub(crate) fn file(&self) -> File<'_> {
@@ -87,17 +88,22 @@ impl ManifestFile {
         Some(Message { rule: Some("manifests/unreadable"), ..self.file().unreadable(error) })
     }
 
-    /// A finding about a Secret. The engine speaks of `data`, which is what the API server makes of `stringData`.
-    pub(crate) fn secret_finding(&self, secret: &Node, finding: &Finding) -> Message {
-        let mut finding = finding.clone();
-        if let [Step::Key(section), rest @ ..] = finding.at.steps()
-            && let [Step::Key(key), ..] = rest
-            && section == "data"
-            && secret.get("stringData").is_some_and(|section| section.get(key).is_some())
-        {
-            finding.at = extended(DocPath::root().key("stringData"), rest);
-        }
-        self.file().finding(secret, &finding)
+    /// Findings about a Secret. The engine speaks of `data`, which is what the API server makes of `stringData`.
+    pub(crate) fn secret_findings(&self, secret: &Node, findings: &[Finding]) -> Vec<Message> {
+        let written = self.file().written(secret);
+        let names = secret.get("stringData").into_iter().flat_map(Node::members);
+        let written_as_text: HashSet<_> = names.map(|member| member.name.as_str()).collect();
+        let message = |finding: &Finding| match finding.at.steps() {
+            [Step::Key(section), rest @ ..]
+                if section == "data"
+                    && matches!(rest, [Step::Key(key), ..] if written_as_text.contains(key.as_str())) =>
+            {
+                let at = extended(DocPath::root().key("stringData"), rest);
+                written.finding(&Finding { at, ..finding.clone() })
+            }
+            _ => written.finding(finding),
+        };
+        findings.iter().map(message).collect()
     }
 }
 

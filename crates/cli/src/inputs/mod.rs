@@ -23,7 +23,7 @@ use pull_secrets::PullSecrets;
 
 use crate::diagnostic::{File, Message, Visibility};
 use crate::{Failure, args};
-use pullwright_documents::{json_document, toml_document};
+use pullwright_documents::{Text, json_document, toml_document};
 
 /// Where the kubelet keeps the node's own credentials.
 pub(crate) const GLOBAL_AUTH_FILE: &str = "/var/lib/kubelet/config.json";
@@ -97,7 +97,7 @@ impl NodeFiles {
                 unreadable(&self.shown(&path), &source)
             }
             LoadError::Refused { path, text, source } => {
-                let path = self.shown(&path);
+                let (path, text) = (self.shown(&path), Text::new(text));
                 refused_registries(
                     &File { path: &path, text: &text, visibility: Visibility::Registries },
                     &source,
@@ -113,9 +113,9 @@ impl NodeFiles {
             return if named.is_some() { Err(missing(&self.shown(path))) } else { Ok(None) };
         };
         AuthFile::parse(text.as_bytes()).map(Some).map_err(|error| {
-            let shown = self.shown(path);
+            let (shown, text) = (self.shown(path), Text::new(text));
             let file = File { path: &shown, text: &text, visibility: Visibility::AuthFile };
-            refused_auth_file(&file, &error)
+            refused_auth_file(&file, &[error]).remove(0)
         })
     }
 }
@@ -132,22 +132,24 @@ fn loader(arguments: &args::Node) -> LoaderEnv {
 pub(crate) fn refused_registries(file: &File<'_>, error: &ConfError) -> Message {
     let finding = Finding::from(error);
     match (&error.span, toml_document(file.text)) {
-        (None, Ok(document)) => file.finding(&document, &finding),
+        (None, Ok(document)) => file.written(&document).finding(&finding),
         // What is no TOML has no places, only bytes.
         (span, _) => {
-            let message = file.at(&[], span.clone().unwrap_or_default(), &finding.message);
+            let message = file.error(span.clone().unwrap_or_default(), &finding.message);
             Message { rule: Some(finding.rule), help: finding.help, ..message }
         }
     }
 }
 
-/// An auth file that the runtime refuses as a whole.
-pub(crate) fn refused_auth_file(file: &File<'_>, error: &DocumentError) -> Message {
-    let finding = error.finding();
-    match json_document(file.text) {
-        Ok(document) => file.finding(&document, &finding),
-        Err(error) => Message { rule: Some(finding.rule), help: finding.help, ..file.unreadable(&error) },
-    }
+/// An auth file that the runtime refuses as a whole, for each of these.
+pub(crate) fn refused_auth_file(file: &File<'_>, errors: &[DocumentError]) -> Vec<Message> {
+    let document = json_document(file.text);
+    let written = document.as_ref().map(|document| file.written(document));
+    let message = |finding: Finding| match &written {
+        Ok(written) => written.finding(&finding),
+        Err(error) => Message { rule: Some(finding.rule), help: finding.help, ..file.unreadable(error) },
+    };
+    errors.iter().map(|error| message(error.finding())).collect()
 }
 
 /// What a namespace and the kubelet bring to a pull.

@@ -1,7 +1,9 @@
 //! The files of a node that has containerd: each on its own, and together with `registries.conf`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use pullwright_documents::Text;
 use pullwright_engine::containerd::{CertsD, Daemon, Disagreement, HostsToml, disagreements, folder_name};
 use pullwright_engine::finding::Finding;
 
@@ -25,11 +27,12 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
     for (folder, text) in &folders {
         certs.insert(folder, text.as_deref());
     }
-    let mut different = if has_registries_conf {
-        disagreements(&node.registries(&args::Node::default())?, &certs)
-    } else {
-        Vec::new()
-    };
+    let mut different: BTreeMap<Option<String>, Vec<Disagreement>> = BTreeMap::new();
+    if has_registries_conf {
+        for found in disagreements(&node.registries(&args::Node::default())?, &certs) {
+            different.entry(found.folder.clone()).or_default().push(found);
+        }
+    }
     let mut checked = Vec::new();
     // Where no hosts.toml is, it does not matter whether one would be read.
     if let Some(text) = config.filter(|_| !folders.is_empty()) {
@@ -38,21 +41,18 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
     for (folder, text) in folders {
         let path = node.shown(&daemon.certs_d.join(&folder).join("hosts.toml"));
         let has_file = text.is_some();
-        let text = text.unwrap_or_default();
+        let text = Text::new(text.unwrap_or_default());
         let file = hosts_toml::file(&path, &text);
         let mut messages = hosts_toml::check(&file);
-        for finding in missing_files(node, &daemon.certs_d.join(&folder), &text)? {
-            messages.push(hosts_toml::message(&file, &finding));
-        }
-        let about = |found: &mut Disagreement| found.folder.as_deref() == Some(&folder);
-        messages
-            .extend(different.extract_if(.., about).map(|found| hosts_toml::message(&file, &found.finding)));
+        let mut findings = missing_files(node, &daemon.certs_d.join(&folder), &text)?;
+        findings.extend(different.remove(&Some(folder)).into_iter().flatten().map(|found| found.finding));
+        messages.extend(hosts_toml::messages(&file, &findings));
         if has_file || !messages.is_empty() {
             checked.push(Checked::new(path, Kind::HostsToml, messages));
         }
     }
     // What is left is about hosts that have no folder.
-    for Disagreement { host, finding, .. } in different {
+    for Disagreement { host, finding, .. } in different.into_values().flatten() {
         let path = node.shown(&daemon.certs_d.join(folder_name(&host)).join("hosts.toml"));
         checked.push(Checked::new(path, Kind::HostsToml, vec![Message::from(&finding)]));
     }
