@@ -15,7 +15,7 @@ pub enum Severity {
 }
 
 /// One thing found in a document, as a value that a person's rendering and the JSON both come from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,

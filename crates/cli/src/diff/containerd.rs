@@ -1,6 +1,6 @@
 //! What changes in the files that containerd and k3s read: for each host, whom containerd asks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use pullwright_documents::{Text, documents};
@@ -24,7 +24,7 @@ pub(super) struct Asked {
 }
 
 /// One place that is asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub(super) struct Place {
     pub(super) url: String,
     pub(super) serves: MirrorUse,
@@ -46,7 +46,8 @@ impl Place {
 /// What is different for each host that a file of `certs.d` is written or removed for.
 pub(super) fn changes(folders: &[(String, Option<String>)], files: &[NodeFile]) -> Vec<FileChange> {
     let new: Vec<_> = files.iter().filter_map(|file| Some((folder_of(&file.path)?, &file.text))).collect();
-    let is_new = |folder: &str| new.iter().any(|(name, _)| *name == folder);
+    let names: HashSet<&str> = new.iter().map(|(folder, _)| *folder).collect();
+    let is_new = |folder: &str| names.contains(folder);
     let ours = |text: &Option<String>| text.as_deref().is_some_and(Rendering::is_ours);
     let (mut before, mut after) = (CertsD::default(), CertsD::default());
     for (folder, text) in folders {
@@ -62,12 +63,14 @@ pub(super) fn changes(folders: &[(String, Option<String>)], files: &[NodeFile]) 
     let touched = folders.iter().filter(|(folder, text)| is_new(folder) || ours(text));
     let touched: BTreeSet<&str> =
         touched.map(|(folder, _)| folder.as_str()).chain(new.iter().map(|(folder, _)| *folder)).collect();
+    let there: HashMap<&str, &Option<String>> =
+        folders.iter().map(|(folder, text)| (folder.as_str(), text)).collect();
     let change = |folder: &str| {
         let asked = Asked::compare(&host_of_folder(folder)?, &before, &after)?;
-        let there = folders.iter().find(|(name, _)| name == folder);
+        let there = there.get(folder);
         Some(FileChange {
             path: [CERTS_D, folder, "hosts.toml"].iter().collect(),
-            foreign: there.is_some_and(|(_, text)| text.is_some() && !ours(text)),
+            foreign: there.is_some_and(|text| text.is_some() && !ours(text)),
             changes: vec![What::Asked(asked)],
         })
     };
@@ -123,7 +126,8 @@ fn notice(old: &[Place], new: &[Place]) -> Notice {
     let tags = |places: &[Place]| -> Vec<_> {
         places.iter().filter(|place| place.serves == MirrorUse::All).cloned().collect()
     };
-    let all_stay = old.iter().all(|place| new.contains(place));
+    let stay: HashSet<_> = new.iter().collect();
+    let all_stay = old.iter().all(|place| stay.contains(place));
     if all_stay && tags(old) == tags(new) { Notice::Nobody } else { Notice::Pulls }
 }
 

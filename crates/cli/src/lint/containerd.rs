@@ -1,7 +1,8 @@
 //! The files of a node that has containerd: each on its own, and together with `registries.conf`.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use pullwright_documents::Text;
 use pullwright_engine::containerd::{CertsD, Daemon, Disagreement, HostsToml, disagreements, folder_name};
@@ -63,14 +64,18 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
 fn missing_files(node: &NodeFiles, folder: &Path, text: &str) -> Result<Vec<Finding>, Message> {
     let Ok(hosts) = HostsToml::parse(text) else { return Ok(Vec::new()) };
     let mut findings = Vec::new();
+    let mut listed: HashMap<PathBuf, HashSet<String>> = HashMap::new();
     for host in hosts.hosts.iter().chain([&hosts.server]) {
         let ca = host.ca.iter().flatten().map(|file| ("ca", file));
         let client = host.client.iter().flat_map(|(file, key)| std::iter::once(file).chain(key));
         for (field, file) in ca.chain(client.filter(|file| !file.is_empty()).map(|file| ("client", file))) {
             let path = folder.join(file);
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { continue };
-            let names = node.names(parent)?.unwrap_or_default();
-            if !names.iter().any(|found| **found == *name.to_string_lossy()) {
+            let names = match listed.entry(parent.to_owned()) {
+                Entry::Occupied(names) => names.into_mut(),
+                Entry::Vacant(new) => new.insert(node.names(parent)?.into_iter().flatten().collect()),
+            };
+            if !names.contains(&*name.to_string_lossy()) {
                 let message =
                     format!("every pull of this registry fails: there is no file {}", path.display());
                 let finding = Finding::error("containerd/missing-file", host.at.key(field), message);

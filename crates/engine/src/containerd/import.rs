@@ -1,5 +1,8 @@
 //! The way back: what containerd's or K3s's files say, as mirror sets.
 
+use std::collections::HashSet;
+use std::hash::Hash;
+
 use super::asked::location;
 use super::{By, CertsD, Endpoint, Folder, Host, HostsToml, Role, folder_name, host_of_folder};
 use crate::finding::{DocPath, Finding};
@@ -41,7 +44,13 @@ pub fn import(certs: &CertsD) -> Imported {
             }
         }
     }
-    imported
+    imported.once()
+}
+
+/// Leaves the first of equal items.
+fn once<T: Clone + Eq + Hash>(items: &mut Vec<T>) {
+    let mut seen = HashSet::new();
+    items.retain(|item| seen.insert(item.clone()));
 }
 
 /// Mirrors of whatever has none of its own.
@@ -71,8 +80,8 @@ impl Imported {
             (&mut self.sources.insecure, other.sources.insecure),
             (&mut self.sources.blocked, other.sources.blocked),
         ] {
-            let new: Vec<_> = more.into_iter().filter(|host| !all.contains(host)).collect();
-            all.extend(new);
+            all.extend(more);
+            once(all);
         }
         self.findings.extend(other.findings);
     }
@@ -100,9 +109,7 @@ impl Imported {
         }
         for (location, endpoint) in asked.iter().filter(|(_, endpoint)| endpoint.is_insecure()) {
             let host = if location == source { registry } else { &endpoint.host };
-            if !self.sources.insecure.iter().any(|insecure| insecure == host) {
-                self.sources.insecure.push(host.to_owned());
-            }
+            self.sources.insecure.push(host.to_owned());
         }
         let [tag, digest] = [By::Tag, By::Digest].map(|by| Pulls::of(source, &asked, by));
         if tag.source_first || digest.source_first {
@@ -121,12 +128,14 @@ impl Imported {
                 rules.push(Rule { source: source.to_owned(), mirrors, policy });
             }
         }
-        for finding in findings.into_iter().map(|finding| (folder.to_owned(), finding)) {
-            // An endpoint may be for several paths.
-            if !self.findings.contains(&finding) {
-                self.findings.push(finding);
-            }
-        }
+        self.findings.extend(findings.into_iter().map(|finding| (folder.to_owned(), finding)));
+    }
+
+    /// Everything once: an endpoint may be for several paths, and a host for several sources.
+    pub(super) fn once(mut self) -> Self {
+        once(&mut self.sources.insecure);
+        once(&mut self.findings);
+        self
     }
 }
 
@@ -142,10 +151,11 @@ struct Pulls {
 impl Pulls {
     fn of(source: &str, asked: &[(String, Endpoint)], by: By) -> Self {
         let mut pulls = Self { mirrors: Vec::new(), contacts: false, source_first: false };
+        let mut seen = HashSet::new();
         for (location, _) in asked.iter().filter(|(_, endpoint)| endpoint.serves(by)) {
             if location == source {
                 pulls.contacts = true;
-            } else if !pulls.mirrors.contains(location) {
+            } else if seen.insert(location) {
                 pulls.source_first |= pulls.contacts;
                 pulls.mirrors.push(location.clone());
             }
