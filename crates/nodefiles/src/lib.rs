@@ -6,6 +6,8 @@
 
 mod registries;
 mod root;
+mod text;
 
 pub use registries::LoadError;
 pub use root::NodeRoot;
+pub use text::{NotUtf8, text};

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use pullwright_engine::credentials::{PullSecret, Secret, SecretError};
 use pullwright_engine::finding::{DocPath, Finding, Severity, Step};
-use pullwright_nodefiles::NodeRoot;
+use pullwright_nodefiles::{NodeRoot, text as text_of_bytes};
 
 use super::unreadable;
 use crate::diagnostic::{File, Message, Visibility};
@@ -43,7 +43,9 @@ pub(crate) fn text(path: &Path) -> Result<String, Message> {
 /// The same, for whoever has other words for what went wrong.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     if path == Path::new("-") {
-        io::read_to_string(io::stdin())
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes)?;
+        text_of_bytes(bytes)
     } else {
         NodeRoot::this_machine().read_text(path)
     }
