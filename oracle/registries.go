@@ -206,6 +206,20 @@ func prefix(found *registriesconf.Registry) *text {
 	return &prefix
 }
 
+// asked is what CRI-O makes of a candidate: the library asks for no reference
+// with a tag and a digest, so the tag goes.
+func asked(candidate reference.Named) reference.Named {
+	digested, ok := candidate.(reference.Canonical)
+	if !ok {
+		return candidate
+	}
+	trimmed, err := reference.WithDigest(reference.TrimNamed(candidate), digested.Digest())
+	if err != nil {
+		return candidate
+	}
+	return trimmed
+}
+
 // resolve asks as a program without a terminal does, CRI-O among them: our
 // standard streams are pipes.
 func resolve(scratch *scratch, sys *types.SystemContext, name string) shortNameAnswer {
@@ -215,7 +229,7 @@ func resolve(scratch *scratch, sys *types.SystemContext, name string) shortNameA
 	}
 	var answer shortNameAnswer
 	for _, candidate := range resolved.PullCandidates {
-		answer.Candidates = append(answer.Candidates, text(candidate.Value.String()))
+		answer.Candidates = append(answer.Candidates, text(asked(candidate.Value).String()))
 	}
 	return answer
 }

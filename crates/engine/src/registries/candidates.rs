@@ -17,7 +17,7 @@ use crate::reference::{Dialect, Reference, ReferenceError, is_qualified};
 /// One image that a name may stand for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Candidate {
-    /// The image, with a tag or a digest.
+    /// The image, with a tag or a digest and never with both.
     pub reference: Reference,
     /// Why.
     pub reason: CandidateReason,
@@ -102,14 +102,14 @@ impl RegistriesConf {
             let reference = Reference::parse(Dialect::Runtime, input)
                 .map_err(|source| CandidateError::Normalise { input: input.to_owned(), source })?;
             return Ok(vec![Candidate {
-                reference: reference.or_latest(),
+                reference: reference.asked(),
                 reason: CandidateReason::Qualified,
             }]);
         }
         if let Some(alias) = self.aliases().get(written.name())
             && let Some(target) = &alias.target
         {
-            let reference = target.with_version_of(&written).or_latest();
+            let reference = target.with_version_of(&written).asked();
             return Ok(vec![Candidate {
                 reference,
                 reason: CandidateReason::Alias { origin: alias.origin.clone() },
@@ -151,7 +151,7 @@ impl RegistriesConf {
                 let reference = Reference::parse(Dialect::Runtime, &format!("{registry}/{input}"))
                     .map_err(|source| CandidateError::Search { registry: registry.clone(), source })?;
                 let reason = CandidateReason::Search { registry: registry.clone(), origin: origin.clone() };
-                Ok(Candidate { reference: reference.or_latest(), reason })
+                Ok(Candidate { reference: reference.asked(), reason })
             })
             .collect()
     }

@@ -52,6 +52,16 @@ fn a_short_name_stands_for_its_alias_or_for_every_search_registry() {
     );
 }
 
+/// CRI-O drops the tag before it asks, whichever way the name was found.
+#[test]
+fn a_name_with_tag_and_digest_is_asked_for_by_digest_alone() {
+    let loaded = conf(&["unqualified-search-registries = ['quay.io']\n[aliases]\nfedora = 'r.io/fedora'\n"]);
+    for (name, asked) in [("q.io/x", "q.io/x"), ("fedora", "r.io/fedora"), ("nginx", "quay.io/nginx")] {
+        let found = loaded.candidates(&format!("{name}:1@{SHA}")).unwrap();
+        assert_eq!(found[0].reference.to_string(), format!("{asked}@{SHA}"));
+    }
+}
+
 #[test]
 fn aliases_of_later_files_win_and_empty_ones_take_back() {
     let base = "short-name-mode = 'enforcing'\n[aliases]\ndocker = 'docker.io/library/foo'\n\
