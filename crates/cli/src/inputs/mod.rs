@@ -16,14 +16,14 @@ use pullwright_engine::credentials::{AuthFile, DocumentError, PullSecret};
 use pullwright_engine::finding::Finding;
 use pullwright_engine::kubelet::CredentialProviderConfig;
 use pullwright_engine::registries::{ConfError, LoaderEnv, RegistriesConf};
-use pullwright_nodefiles::{LoadError, NodeRoot};
+use pullwright_nodefiles::{LoadError, NodeRoot, NotUtf8};
 
 use manifests::ManifestFile;
 use pull_secrets::PullSecrets;
 
-use crate::diagnostic::{File, Message, Visibility};
+use crate::diagnostic::{File, FilePlace, Message, Visibility};
 use crate::{Failure, args};
-use pullwright_documents::{Text, json_document, toml_document};
+use pullwright_documents::{Position, Text, json_document, toml_document};
 
 /// Where the kubelet keeps the node's own credentials.
 pub(crate) const GLOBAL_AUTH_FILE: &str = "/var/lib/kubelet/config.json";
@@ -130,13 +130,28 @@ fn loader(arguments: &args::Node) -> LoaderEnv {
 
 /// A `registries.conf` that the runtime refuses.
 pub(crate) fn refused_registries(file: &File<'_>, error: &ConfError) -> Message {
-    let finding = Finding::from(error);
+    refused_registries_for(file, error, vec![Finding::from(error)]).remove(0)
+}
+
+/// The same, with everything that it is refused for at its own place.
+pub(crate) fn registries_refusals(file: &File<'_>, error: &ConfError) -> Vec<Message> {
+    refused_registries_for(file, error, error.findings())
+}
+
+fn refused_registries_for(file: &File<'_>, error: &ConfError, findings: Vec<Finding>) -> Vec<Message> {
     match (&error.span, toml_document(file.text)) {
-        (None, Ok(document)) => file.written(&document).finding(&finding),
+        (None, Ok(document)) => {
+            let written = file.written(&document);
+            findings.iter().map(|finding| written.finding(finding)).collect()
+        }
         // What is no TOML has no places, only bytes.
         (span, _) => {
-            let message = file.error(span.clone().unwrap_or_default(), &finding.message);
-            Message { rule: Some(finding.rule), help: finding.help, ..message }
+            let message = |finding: Finding| Message {
+                rule: Some(finding.rule),
+                help: finding.help,
+                ..file.error(span.clone().unwrap_or_default(), &finding.message)
+            };
+            findings.into_iter().map(message).collect()
         }
     }
 }
@@ -183,6 +198,15 @@ impl Cluster {
 
 /// A file or folder that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Message {
+    if let Some(NotUtf8 { line, column }) = NotUtf8::of(error) {
+        let place = FilePlace {
+            path: path.display().to_string(),
+            position: Position { line, column },
+            excerpt: None,
+        };
+        let message = Message::error(format!("cannot read {}: not UTF-8 text", path.display()));
+        return Message { place: Some(Box::new(place)), ..message }.with_help("save the file as UTF-8");
+    }
     let message = Message::error(format!("cannot read {}: {error}", path.display()));
     match error.kind() {
         io::ErrorKind::PermissionDenied => message.with_help("run as a user who may read it, such as root"),

@@ -16,7 +16,7 @@ use super::report::Checked;
 use crate::diagnostic::{File, Message, Visibility};
 use crate::inputs::manifests::{ManifestFile, NotUsed, read_secret, secrets_of};
 use crate::inputs::providers::json_of;
-use crate::inputs::{hosts_toml, mirror_sets, refused_auth_file, refused_registries};
+use crate::inputs::{hosts_toml, mirror_sets, refused_auth_file, registries_refusals};
 use pullwright_documents::{Node, Text, extended, json_document, toml_document};
 
 /// A file that is checked on its own.
@@ -44,7 +44,7 @@ fn registries(file: &File<'_>) -> Vec<Message> {
             let written = file.written(&document);
             conf.findings().iter().map(|finding| written.finding(finding)).collect()
         }
-        (Err(error), _) => vec![refused_registries(file, &error)],
+        (Err(error), _) => registries_refusals(file, &error),
         (Ok(_), Err(error)) => vec![file.unreadable(&error)],
     }
 }

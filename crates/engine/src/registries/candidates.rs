@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::problem::{ConfError, Problem, refuse};
+use super::problem::{BadAlias, ConfError, Problem, refuse};
 use super::{RegistriesConf, ShortNameMode};
 use crate::finding::DocPath;
 use crate::go::quote::quote;
@@ -101,10 +101,7 @@ impl RegistriesConf {
         if is_qualified(written.domain()) {
             let reference = Reference::parse(Dialect::Runtime, input)
                 .map_err(|source| CandidateError::Normalise { input: input.to_owned(), source })?;
-            return Ok(vec![Candidate {
-                reference: reference.asked(),
-                reason: CandidateReason::Qualified,
-            }]);
+            return Ok(vec![Candidate { reference: reference.asked(), reason: CandidateReason::Qualified }]);
         }
         if let Some(alias) = self.aliases().get(written.name())
             && let Some(target) = &alias.target
@@ -161,29 +158,22 @@ impl RegistriesConf {
 pub(super) fn check_aliases(
     raw: BTreeMap<String, Cow<'_, str>>,
 ) -> Result<BTreeMap<String, Option<Reference>>, ConfError> {
-    let mut problems = Vec::new();
-    let mut first_bad = None;
+    let mut problems: Vec<BadAlias> = Vec::new();
     let mut aliases = BTreeMap::new();
     for (name, value) in raw {
         let target = match &*value {
             "" => Ok(None),
             value => parse_alias(value).map(Some),
         };
-        let before = problems.len();
-        problems.extend(check_short_name(&name).err());
-        match target {
-            Ok(target) => {
-                aliases.insert(name.clone(), target);
-            }
-            Err(problem) => problems.push(problem),
-        }
-        if problems.len() > before {
-            first_bad.get_or_insert(name);
-        }
+        let faults = check_short_name(&name).err().into_iter().chain(target.as_ref().err().cloned());
+        problems.extend(faults.map(|problem| BadAlias { name: name.clone(), problem }));
+        aliases.extend(target.ok().map(|target| (name, target)));
     }
-    match first_bad {
+    match problems.first() {
         None => Ok(aliases),
-        Some(name) => Err(refuse(DocPath::root().key("aliases").key(name), Problem::Aliases(problems))),
+        Some(first) => {
+            Err(refuse(DocPath::root().key("aliases").key(&first.name), Problem::Aliases(problems)))
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub use file::ConfFile;
 pub(crate) use index::{Index, wildcard_suffix};
 pub use locations::{LoaderEnv, MainFile, SearchPath};
 pub use merge::{Alias, RegistriesConf, ShortNameMode};
-pub use problem::{ConfError, Problem};
+pub use problem::{BadAlias, ConfError, Problem};
 pub(crate) use sources::rewrite;
 pub use sources::{MirrorUse, PullSource, RewriteError, Role};
 

@@ -151,7 +151,7 @@ fn load(case: &Case) -> Result<RegistriesConf, Value> {
 fn error_text(path: &str, error: &ConfError) -> Value {
     let quoted = pullwright_engine::go::quote::quote(path);
     match &error.problem {
-        Problem::Syntax(_) | Problem::Type { .. } | Problem::OutOfRange(_) => json!({ "refused": path }),
+        Problem::Syntax { .. } | Problem::Type { .. } | Problem::OutOfRange(_) => json!({ "refused": path }),
         _ => json!({ "error": sorted_lines(&format!("loading registries configuration {quoted}: {error}")) }),
     }
 }

@@ -7,17 +7,14 @@ use toml::de::{DeTable, DeValue};
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;
 
-use super::super::problem::{ConfError, Problem};
+use super::super::problem::{ConfError, Problem, syntax};
 use super::{RawConf, RawEndpoint, RawRegistry, Version1};
 use crate::finding::{DocPath, Finding};
 
 /// Decodes `text`; what was passed over is added to `findings`.
 pub(super) fn decode<'t>(text: &'t str, findings: &mut Vec<Finding>) -> Result<RawConf<'t>, ConfError> {
-    let document = DeTable::parse(text).map_err(|error| ConfError {
-        at: DocPath::root(),
-        span: error.span(),
-        problem: Problem::Syntax(error.message().to_owned()),
-    })?;
+    let document = DeTable::parse(text)
+        .map_err(|error| syntax(text, error.span().unwrap_or_default(), error.message()))?;
     check_lines(text)?;
     let mut conf = RawConf::default();
     let mut decoder = Decoder { findings };
@@ -195,11 +192,8 @@ fn check_lines(text: &str) -> Result<(), ConfError> {
         if let (TokenKind::Newline | TokenKind::Comment, TokenKind::Equals)
         | (TokenKind::Equals, TokenKind::Newline | TokenKind::Comment) = pair
         {
-            return Err(ConfError {
-                at: DocPath::root(),
-                span: Some(token.span().start()..token.span().end()),
-                problem: Problem::Syntax("key, `=` and value must stand on one line".to_owned()),
-            });
+            let span = token.span().start()..token.span().end();
+            return Err(syntax(text, span, "key, `=` and value must stand on one line"));
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ fn each_rejected_file_says_why() {
         let expected = text.lines().next().unwrap().strip_prefix("# refused: ").unwrap().replace("\\n", "\n");
         let error = ConfFile::parse(&text).expect_err(&path.display().to_string());
         match &error.problem {
-            Problem::Syntax(_) => {
+            Problem::Syntax { .. } => {
                 assert_eq!(expected, "SYNTAX", "{}", path.display());
                 assert!(error.span.is_some());
             }
