@@ -51,7 +51,7 @@ func answerLocations(scratch *scratch, request locationsRequest) (any, error) {
 		SystemRegistriesConfDirPath:  onNode(scratch, request.Dropins),
 		UserShortNameAliasConfPath:   filepath.Join(scratch.dir(), "no-aliases.conf"),
 	}
-	result, err := lookUp(scratch, sys, request.Queries, request.ShortNames)
+	result, err := lookUp(scratch, sys, sys, request.Queries, request.ShortNames)
 	if err != nil {
 		return nil, err
 	}

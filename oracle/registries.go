@@ -13,6 +13,11 @@ import (
 type registriesRequest struct {
 	Main    string `json:"main"`
 	Dropins []file `json:"dropins"`
+	// The aliases that were recorded on the node, if any were.
+	Recorded *string `json:"recorded"`
+	// The mode for short names that the caller demands, as CRI-O does; empty to
+	// have registries.conf decide.
+	Mode string `json:"mode"`
 	// Strings looked up as they are and, where they parse, as an image to pull.
 	Queries []string `json:"queries"`
 	// Strings resolved as a short name.
@@ -79,7 +84,18 @@ func answerRegistries(scratch *scratch, request registriesRequest) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return lookUp(scratch, sys, request.Queries, request.ShortNames)
+	if request.Recorded != nil {
+		if sys.UserShortNameAliasConfPath, err = scratch.write("short-name-aliases.conf", *request.Recorded); err != nil {
+			return nil, err
+		}
+	}
+	asked := *sys
+	for mode, name := range modeNames {
+		if name == request.Mode {
+			asked.ShortNameMode = &mode
+		}
+	}
+	return lookUp(scratch, sys, &asked, request.Queries, request.ShortNames)
 }
 
 // writeRegistries puts the files in place and names them explicitly, so that
@@ -104,7 +120,8 @@ func writeRegistries(scratch *scratch, main string, dropins []file) (*types.Syst
 	}, nil
 }
 
-func lookUp(scratch *scratch, sys *types.SystemContext, queries, shortNames []string) (any, error) {
+// lookUp asks about files with sys, and about short names with asked.
+func lookUp(scratch *scratch, sys, asked *types.SystemContext, queries, shortNames []string) (any, error) {
 	// The library keeps what it loaded, by path; our paths are always the same.
 	registriesconf.InvalidateCache()
 	loaded, err := registriesconf.TryUpdatingCache(sys)
@@ -135,7 +152,7 @@ func lookUp(scratch *scratch, sys *types.SystemContext, queries, shortNames []st
 		}
 	}
 	for i, name := range shortNames {
-		answer.ShortNames[i] = resolve(scratch, sys, name)
+		answer.ShortNames[i] = resolve(scratch, asked, name)
 	}
 	return answer, nil
 }
@@ -206,6 +223,20 @@ func prefix(found *registriesconf.Registry) *text {
 	return &prefix
 }
 
+// asked is what CRI-O makes of a candidate: the library asks for no reference
+// with a tag and a digest, so the tag goes.
+func asked(candidate reference.Named) reference.Named {
+	digested, ok := candidate.(reference.Canonical)
+	if !ok {
+		return candidate
+	}
+	trimmed, err := reference.WithDigest(reference.TrimNamed(candidate), digested.Digest())
+	if err != nil {
+		return candidate
+	}
+	return trimmed
+}
+
 // resolve asks as a program without a terminal does, CRI-O among them: our
 // standard streams are pipes.
 func resolve(scratch *scratch, sys *types.SystemContext, name string) shortNameAnswer {
@@ -215,7 +246,7 @@ func resolve(scratch *scratch, sys *types.SystemContext, name string) shortNameA
 	}
 	var answer shortNameAnswer
 	for _, candidate := range resolved.PullCandidates {
-		answer.Candidates = append(answer.Candidates, text(candidate.Value.String()))
+		answer.Candidates = append(answer.Candidates, text(asked(candidate.Value).String()))
 	}
 	return answer
 }

@@ -2,14 +2,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pullwright_documents::{documents, position, toml_document};
+use pullwright_documents::{documents, go_toml_document, position, toml_document};
 
 fuzz_target!(|text: &str| {
     match documents(text) {
         Ok(documents) => documents.iter().for_each(|document| drop(document.value())),
         Err(error) => drop(position(text, error.span.start)),
     }
-    if let Err(error) = toml_document(text) {
-        let _ = position(text, error.span.start);
+    for document in [toml_document(text), go_toml_document(text)] {
+        if let Err(error) = document {
+            let _ = position(text, error.span.start);
+        }
     }
 });

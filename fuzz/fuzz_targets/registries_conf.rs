@@ -2,8 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use pullwright_engine::crio::short_name_mode;
 use pullwright_engine::reference::{Dialect, Reference};
-use pullwright_engine::registries::{ConfFile, RegistriesConf};
+use pullwright_engine::registries::{ConfFile, Recorded, RegistriesConf, ShortNameRule};
 
 fuzz_target!(|text: &str| {
     let Ok(file) = ConfFile::parse(text) else { return };
@@ -20,5 +21,7 @@ fuzz_target!(|text: &str| {
             let _ = conf.all_sources(&reference);
         }
     }
-    let _ = conf.candidates("nginx");
+    let conf = conf.with_recorded(Recorded::parse("/b.conf".into(), text));
+    let _ = conf.candidates("nginx", &ShortNameRule::default());
+    let _ = short_name_mode(text);
 });

@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: us and the peer side by side in one run, as ratios; and the tier of tests that holds the plugin's
-//! cost.
+//! `cargo xtask bench`: us and the peer side by side in one run, as ratios; and the tier of tests that holds what the plugin
+//! and the command line cost.
 
 use std::path::PathBuf;
 
@@ -55,17 +55,22 @@ fn images(arguments: &[&str]) -> Result<bool, String> {
     succeed(command.arg(service).args(arguments)).map(|()| true)
 }
 
-/// The instructions, the memory and the size of the plugin as it is shipped, against their bounds.
+/// The instructions, the memory and the size of the plugin as it is shipped, against their bounds; and the instructions of the
+/// command line, which grow with its input and not faster.
 pub(crate) fn cost() -> Outcome {
     if let Err(missing) = programs::ensure(Tier::Tracer) {
         return missing.into();
     }
-    let plugin = match shipped("pullwright-provider", "crio-credential-provider") {
-        Ok(plugin) => plugin,
+    let built = shipped("pullwright-provider", "crio-credential-provider")
+        .and_then(|plugin| Ok((plugin, shipped("pullwright", "pullwright")?)));
+    let (plugin, command_line) = match built {
+        Ok(built) => built,
         Err(why) => return Outcome::Failed { why },
     };
     let arguments = ["test", "-p", "pullwright-bench", "--features", "cost", "--test", "cost", "--"];
-    test(cargo(&arguments).arg("--show-output").env("PULLWRIGHT_PLUGIN", plugin))
+    let mut command = cargo(&arguments);
+    command.env("PULLWRIGHT_PLUGIN", plugin).env("PULLWRIGHT_COMMAND_LINE", command_line);
+    test(command.arg("--show-output"))
 }
 
 /// Builds a package's programs as they are shipped, by itself: together with another it would get features that only the

@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     report.run("fuzz", || fuzz::tier(FUZZ_SECONDS));
     if !fast {
         report.run("killed at each system call", || node::tier(Tier::Tracer, node::KILLED));
-        report.run("the plugin's cost", bench::cost);
+        report.run("what plugin and command line cost", bench::cost);
         report.run("oracle", || oracle::tier(ORACLE_CASES));
         report.run("control plane", || node::tier(Tier::ControlPlane, node::CONTROL_PLANE));
         report.run("registry client", || node::tier(Tier::Registry, node::CLIENT));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use pullwright_engine::registries::{ShortNameMode, ShortNameRule};
 use pullwright_registry::Platform;
 
 use crate::lint::Kind;
@@ -146,6 +147,29 @@ pub(crate) struct Node {
     /// The folder of its drop-ins [default: where the container runtime finds them]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) registries_conf_dir: Option<PathBuf>,
+    /// What CRI-O does about a name without a registry that may stand for several images [default: what crio.conf and its
+    /// drop-ins say, or else enforcing]
+    #[arg(long, value_name = "MODE", value_enum)]
+    pub(crate) short_name_mode: Option<ShortNames>,
+}
+
+/// What CRI-O can be told about short names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShortNames {
+    /// Refuse the name
+    Enforcing,
+    /// Try the images in order, as CRI-O up to 1.33 always does
+    Disabled,
+}
+
+impl From<ShortNames> for ShortNameRule {
+    fn from(mode: ShortNames) -> Self {
+        let mode = match mode {
+            ShortNames::Enforcing => ShortNameMode::Enforcing,
+            ShortNames::Disabled => ShortNameMode::Disabled,
+        };
+        Self { mode, origin: None }
+    }
 }
 
 impl Node {

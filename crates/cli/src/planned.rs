@@ -29,6 +29,7 @@ pub(crate) fn planned(wanted: &Wanted, streams: &mut Streams<'_>) -> Result<Opti
         secrets: &cluster.secrets,
         global: cluster.global.as_ref(),
         registries: &configured.registries,
+        short_names: &configured.short_names,
         providers: cluster.providers.as_ref(),
         plugin: &wanted.cluster.plugin_name,
     });

@@ -31,14 +31,15 @@ struct Resolved {
 pub(crate) fn run(arguments: &Resolve, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
     let node = NodeFiles::open(&arguments.node)?;
     let manifests = arguments.manifests.as_deref().map_or_else(|| Ok(Vec::new()), manifests::read)?;
-    let Configured { registries, warnings, .. } = Configured::read(&node, &arguments.node, &manifests)?;
+    let Configured { registries, short_names, warnings, .. } =
+        Configured::read(&node, &arguments.node, &manifests)?;
     for warning in warnings.iter().chain(&manifests::passed_over(&manifests)) {
         warning.write(streams.err)?;
     }
-    let candidates = match registries.candidates(&arguments.image) {
+    let candidates = match registries.candidates(&arguments.image, &short_names) {
         Ok(candidates) => candidates,
         Err(error) => {
-            Message::error(error.to_string()).write(streams.err)?;
+            Message { help: error.help(), ..Message::error(error.to_string()) }.write(streams.err)?;
             return Ok(Outcome::Findings);
         }
     };

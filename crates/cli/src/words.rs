@@ -183,7 +183,7 @@ pub(crate) fn verdict(plan: &PullPlan) -> String {
 
 /// Why there is no plan.
 pub(crate) fn refused(error: &PlanError) -> Message {
-    Message::error(error.to_string())
+    Message { help: error.help(), ..Message::error(error.to_string()) }
 }
 
 fn objects(objects: &[ObjectName]) -> String {

@@ -13,11 +13,11 @@ mod toml;
 mod yaml;
 
 pub use json::document as json_document;
-pub use locate::{Place, extended, locate};
+pub use locate::{Locator, Place, extended};
 pub use node::{Content, Member, Node};
 pub use pieces::each_document;
-pub use position::{Position, line_at, position};
-pub use toml::document as toml_document;
+pub use position::{Position, Text};
+pub use toml::{document as toml_document, go_document as go_toml_document};
 pub use yaml::documents as yaml_documents;
 
 use std::ops::Range;

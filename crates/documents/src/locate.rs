@@ -1,10 +1,12 @@
 //! From a path in a document to the bytes that it stands for.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use pullwright_engine::finding::{DocPath, Step};
 
-use super::{Content, Node};
+use super::{Content, Member, Node};
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,28 +39,71 @@ impl Place {
     }
 }
 
-/// Follows a path as far as it goes. Names match exactly, or else in any case, as Go's decoders match them.
-#[must_use]
-pub fn locate(document: &Node, path: &DocPath) -> Place {
-    let mut node = document;
-    let mut name = None;
-    let mut found = 0;
-    for step in path.steps() {
-        let below = match step {
-            Step::Index(index) => node.items().get(*index).map(|item| (None, item)),
-            Step::Key(key) => member(node, key),
-        };
-        let Some((below_name, below)) = below else { break };
-        (name, node) = (below_name, below);
-        found += 1;
-    }
-    Place { name, value: node.span.clone(), leaf: matches!(node.content, Content::Leaf(_)), found }
+/// Finds paths in one document. There may be a path for every name of a map, so the names of a large one are indexed at
+/// the first that leads into it.
+pub struct Locator<'d> {
+    document: &'d Node,
+    large: RefCell<HashMap<*const Node, Names<'d>>>,
 }
 
-fn member<'a>(node: &'a Node, key: &str) -> Option<(Option<Range<usize>>, &'a Node)> {
-    let exact = node.members().iter().rfind(|member| member.name == key);
-    let folded = || node.members().iter().rfind(|member| member.name.eq_ignore_ascii_case(key));
-    exact.or_else(folded).map(|member| (Some(member.name_span.clone()), &member.node))
+/// Below this, looking at every name is cheaper than an index.
+const LARGE: usize = 16;
+
+impl<'d> Locator<'d> {
+    /// Nothing is looked at before the first path.
+    #[must_use]
+    pub fn new(document: &'d Node) -> Self {
+        Self { document, large: RefCell::default() }
+    }
+
+    /// Follows a path as far as it goes. Names match exactly, or else in any case, as Go's decoders match them.
+    #[must_use]
+    pub fn locate(&self, path: &DocPath) -> Place {
+        let mut node = self.document;
+        let mut name = None;
+        let mut found = 0;
+        for step in path.steps() {
+            let below = match step {
+                Step::Index(index) => node.items().get(*index).map(|item| (None, item)),
+                Step::Key(key) => {
+                    self.member(node, key).map(|member| (Some(member.name_span.clone()), &member.node))
+                }
+            };
+            let Some((below_name, below)) = below else { break };
+            (name, node) = (below_name, below);
+            found += 1;
+        }
+        Place { name, value: node.span.clone(), leaf: matches!(node.content, Content::Leaf(_)), found }
+    }
+
+    fn member(&self, node: &'d Node, key: &str) -> Option<&'d Member> {
+        let members = node.members();
+        if members.len() < LARGE {
+            let exact = members.iter().rfind(|member| member.name == key);
+            return exact.or_else(|| members.iter().rfind(|member| member.name.eq_ignore_ascii_case(key)));
+        }
+        let mut large = self.large.borrow_mut();
+        large.entry(std::ptr::from_ref(node)).or_insert_with(|| Names::of(members)).find(key)
+    }
+}
+
+/// The members of a map by their names; of several the last.
+struct Names<'d> {
+    exact: HashMap<&'d str, &'d Member>,
+    folded: HashMap<String, &'d Member>,
+}
+
+impl<'d> Names<'d> {
+    fn of(members: &'d [Member]) -> Self {
+        let exact = members.iter().map(|member| (member.name.as_str(), member));
+        let folded = members.iter().map(|member| (member.name.to_ascii_lowercase(), member));
+        Self { exact: exact.collect(), folded: folded.collect() }
+    }
+
+    fn find(&self, key: &str) -> Option<&'d Member> {
+        let folded = || self.folded.get(&key.to_ascii_lowercase());
+        self.exact.get(key).or_else(folded).copied()
+    }
 }
 
 /// A path continued by steps of another.

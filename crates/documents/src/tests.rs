@@ -26,8 +26,9 @@ fn path(text: &str) -> DocPath {
 }
 
 fn assert_places(text: &str, document: &Node, cases: &[(&str, &str, &str)]) {
+    let locator = Locator::new(document);
     for (at, name, value) in cases {
-        let place = locate(document, &path(at));
+        let place = locator.locate(&path(at));
         assert_eq!(&text[place.of_name()], *name, "the name at {at}");
         assert_eq!(&text[place.of_value()], *value, "the value at {at}");
     }
@@ -61,7 +62,8 @@ Location = "m.io"
         ("registry[7].location", "registry", "registry"),
     ];
     assert_places(text, &document, &cases);
-    assert_eq!(position(text, locate(&document, &path("registry[1]")).value.start).line, 6);
+    let second = Locator::new(&document).locate(&path("registry[1]"));
+    assert_eq!(Text::new(text.to_owned()).position(second.value.start).line, 6);
 }
 
 const JSON: &str = r#"{
@@ -110,6 +112,20 @@ stringData:
 ";
 
 #[test]
+fn names_of_a_large_map_are_found_as_in_a_small_one() {
+    for others in [0, 100] {
+        let others: String = (0..others).map(|name| format!("\"n{name}\":0,")).collect();
+        let text = format!("{{{others}\"a\":1,\"A\":2,\"a\":3,\"Bc\":4,\"bC\":5}}");
+        let document = json_document(&text).ok().unwrap();
+        let locator = Locator::new(&document);
+        for (key, value) in [("a", "3"), ("A", "2"), ("bc", "5"), ("Bc", "4")] {
+            assert_eq!(&text[locator.locate(&path(key)).value], value, "{key} beside {others}");
+        }
+        assert_eq!(locator.locate(&path("d")).found, 0);
+    }
+}
+
+#[test]
 fn places_in_yaml() {
     let documents = documents(YAML).ok().unwrap();
     let cases = [
@@ -147,7 +163,7 @@ fn aliases_and_merge_keys_stand_for_what_they_name() {
     let documents = documents(text).ok().unwrap();
     assert_eq!(documents[0].value()["use"], json!({"a": 1, "b": 3}));
     assert_eq!(documents[0].value()["again"], json!({"a": 1, "b": 2}));
-    assert_eq!(&text[locate(&documents[0], &path("again")).value], "*base");
+    assert_eq!(&text[Locator::new(&documents[0]).locate(&path("again")).value], "*base");
 }
 
 #[test]
@@ -166,7 +182,10 @@ fn what_is_hostile_is_refused_and_not_suffered() {
 
 #[test]
 fn an_error_says_where() {
-    let at = |text: &str| position(text, documents(text).err().unwrap().span.start);
+    let at = |text: &str| {
+        let error = documents(text).err().unwrap();
+        Text::new(text.to_owned()).position(error.span.start)
+    };
     assert_eq!(at("{\n\t\"a\": x}\n{"), Position { line: 2, column: 7 });
     assert_eq!(at("a: 1\nb: [\n"), Position { line: 2, column: 4 });
     assert_eq!(at("{\"auths\": {"), Position { line: 1, column: 12 });
@@ -187,7 +206,7 @@ fn each(text: &str) -> (Vec<serde_json::Value>, Vec<usize>) {
         // The places are those of the whole text.
         assert!(node.members().iter().all(|member| text[member.name_span.clone()] == member.name));
     }
-    let lines = unreadable.iter().map(|error| position(text, error.span.start).line);
+    let lines = unreadable.iter().map(|error| Text::new(text.to_owned()).position(error.span.start).line);
     (read.iter().map(Node::value).collect(), lines.collect())
 }
 

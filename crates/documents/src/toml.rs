@@ -1,7 +1,8 @@
-//! TOML, by the parser that the engine reads it with.
+//! TOML, by the parsers that the engine reads it with: that of the specification, and Go's.
 
 use std::ops::Range;
 
+use pullwright_engine::go::toml::{Document, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -38,4 +39,33 @@ fn node(span: Range<usize>, value: &DeValue<'_>) -> Node {
         _ => Content::Leaf(serde_json::Value::Null),
     };
     Node { span, content }
+}
+
+/// A text of TOML as Go programs read it, which lets more pass than the specification: what the engine makes of a
+/// `registries.conf` has its places here.
+///
+/// # Errors
+/// If the text is not of that format.
+pub fn go_document(text: &str) -> Result<Node, Unreadable> {
+    let document = Document::parse(text).map_err(|refusal| Unreadable {
+        span: refusal.span.unwrap_or_default(),
+        message: refusal.fault.to_string(),
+    })?;
+    Ok(go_node(document.root()))
+}
+
+fn go_node(value: Value<'_, '_>) -> Node {
+    let member = |(name, name_span, value): (&str, _, _)| Member {
+        name: name.to_owned(),
+        name_span,
+        node: go_node(value),
+    };
+    let content = if let Some(items) = value.items() {
+        Content::List(items.map(go_node).collect())
+    } else if let Some(table) = value.table() {
+        Content::Map(table.entries().map(member).collect())
+    } else {
+        Content::Leaf(serde_json::Value::Null)
+    };
+    Node { span: value.span(), content }
 }

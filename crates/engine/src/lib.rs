@@ -12,6 +12,7 @@
 
 pub mod containerd;
 pub mod credentials;
+pub mod crio;
 pub mod finding;
 pub mod go;
 pub mod kubelet;

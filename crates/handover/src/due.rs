@@ -66,6 +66,9 @@ pub enum Kind {
     InUse,
 }
 
+/// What a file is by its name; nothing if it is not ours.
+pub(crate) type KindOf = fn(&str) -> Option<Kind>;
+
 /// A file of ours, found in the auth folder or in a folder within it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -87,9 +90,11 @@ const MOST_TICKETS: usize = 512;
 
 pub(crate) fn plan(found: Vec<Found>, bounds: SweepBounds, now: SystemTime) -> Plan {
     let crowded_out = crowded_out(&found);
-    let left = |file: &Found| match crowded_out.contains(&file.name) {
-        true => Duration::ZERO,
-        false => bounds.of(file.kind).saturating_sub(age(file.since, now)),
+    let left = |file: &Found| {
+        if crowded_out.contains(&file.name) {
+            return Duration::ZERO;
+        }
+        bounds.of(file.kind).saturating_sub(age(file.since, now))
     };
     let (remove, keep): (Vec<_>, Vec<_>) = found.into_iter().partition(|file| left(file).is_zero());
     Plan { next: keep.iter().map(left).min(), remove }

@@ -9,7 +9,7 @@ use rustix::process::geteuid;
 use thiserror::Error;
 
 use crate::age::{age, standing_since};
-use crate::due::{Found, Kind, Plan, of_auth_folder, of_in_use, of_tickets, plan};
+use crate::due::{Found, Kind, KindOf, Plan, of_auth_folder, of_in_use, of_tickets, plan};
 use crate::folder::{FileKind, FolderError, PrivateFolder};
 use crate::handover::Handover;
 use crate::lock::{LockError, Present};
@@ -23,8 +23,7 @@ const FAILED: Duration = Duration::from_secs(10);
 
 /// The folders within, and what their files are by name. `in-use/` is the last, for files move from the others to there: none
 /// is overlooked.
-const WITHIN: [(Within, fn(&str) -> Option<Kind>); 2] =
-    [(Within::Tickets, of_tickets), (Within::InUse, of_in_use)];
+const WITHIN: [(Within, KindOf); 2] = [(Within::Tickets, of_tickets), (Within::InUse, of_in_use)];
 
 /// A file that was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +115,7 @@ impl Handover {
         &self,
         present: &Present<'_>,
         folder: &PrivateFolder,
-        kind_of: fn(&str) -> Option<Kind>,
+        kind_of: KindOf,
         now: SystemTime,
         swept: &mut Swept,
     ) -> Result<(), SweepError> {
@@ -176,7 +175,7 @@ fn sooner(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     one.into_iter().chain(other).min()
 }
 
-fn list(folder: &PrivateFolder, kind_of: fn(&str) -> Option<Kind>) -> Result<Vec<Found>, SweepError> {
+fn list(folder: &PrivateFolder, kind_of: KindOf) -> Result<Vec<Found>, SweepError> {
     let failed = |errno: Errno| SweepError::List { path: folder.path().to_owned(), source: errno.into() };
     let ours = geteuid().as_raw();
     let mut found = Vec::new();

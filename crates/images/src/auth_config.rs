@@ -31,15 +31,16 @@ impl AuthConfig {
     /// A credential for one host; none if containerd could not use it.
     ///
     /// containerd looks at an identity token only if there is no user name, and a password without a user name is used by
-    /// nobody: CRI-O pulls anonymously then.
+    /// nobody: CRI-O pulls anonymously then. Nor can the message carry what is not UTF-8.
     pub(crate) fn bound(credential: &Credential, server_address: &str) -> Option<Self> {
         let mut message = Vec::with_capacity(256);
         match &credential.identity_token {
             Some(token) => append(&mut message, IDENTITY_TOKEN, token.expose().as_bytes()),
             None if credential.username.is_empty() => return None,
             None => {
-                append(&mut message, USERNAME, credential.username.as_bytes());
-                append(&mut message, PASSWORD, credential.password.expose().as_bytes());
+                let (username, password) = credential.texts()?;
+                append(&mut message, USERNAME, username.as_bytes());
+                append(&mut message, PASSWORD, password.as_bytes());
             }
         }
         append(&mut message, SERVER_ADDRESS, server_address.as_bytes());
@@ -120,6 +121,8 @@ mod tests {
     #[test]
     fn a_password_of_nobody_is_not_sent() {
         assert_eq!(AuthConfig::bound(&Credential::basic("", "p"), "https://m"), None);
+        let no_text = Credential { username: b"\xff".into(), ..Credential::basic("", "p") };
+        assert_eq!(AuthConfig::bound(&no_text, "https://m"), None);
     }
 
     #[test]

@@ -4,8 +4,12 @@
 //! absolute paths and symbolic links are those of the node: a link to `/etc/x` leads to `ROOT/etc/x` and
 //! none leads out of `ROOT`.
 
+mod crio;
 mod registries;
 mod root;
+mod text;
 
+pub use crio::CrioLoadError;
 pub use registries::LoadError;
 pub use root::NodeRoot;
+pub use text::{NotUtf8, text};

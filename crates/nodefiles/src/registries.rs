@@ -3,7 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pullwright_engine::registries::{ConfError, ConfFile, LoaderEnv, MainFile, RegistriesConf, SearchPath};
+use pullwright_engine::registries::{
+    ConfError, ConfFile, LoaderEnv, MainFile, Recorded, RegistriesConf, SearchPath,
+};
 
 use crate::NodeRoot;
 
@@ -51,7 +53,18 @@ impl NodeRoot {
                 Err(error) => return Err(LoadError::Refused { path, text, source: Box::new(error) }),
             }
         }
-        Ok(RegistriesConf::merge(files))
+        Ok(RegistriesConf::merge(files).with_recorded(self.recorded_aliases(env)))
+    }
+
+    /// The aliases that were recorded on the node. That they cannot be read is for those to hear who ask for a short name.
+    #[must_use]
+    pub fn recorded_aliases(&self, env: &LoaderEnv) -> Recorded {
+        let Some(path) = env.recorded_aliases() else { return Recorded::default() };
+        match self.read_text(&path) {
+            Ok(text) => Recorded::parse(path, &text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Recorded::default(),
+            Err(error) => Recorded::unreadable(path, error.to_string()),
+        }
     }
 
     /// The files of the node's registries configuration in the order in which they are merged.

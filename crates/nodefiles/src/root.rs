@@ -4,13 +4,21 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, major, minor};
+
+use crate::text::text;
 
 /// The most that is read of one file. The kernel's own limit for a Secret is 1 MiB; a `registries.conf` with
 /// 100 000 entries has about 20 MiB. More than this is not configuration.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// The numbers of `/dev/null`, which is an empty file to who reads it.
+const NULL_DEVICE: (u32, u32) = (1, 3);
+/// As many links, one to the other, as the kernel follows.
+const MAX_LINKS: usize = 40;
 
 /// Where a node's file system is.
 #[derive(Debug)]
@@ -59,10 +67,17 @@ impl NodeRoot {
     /// As [`Self::read`].
     pub fn read_within(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
         // NONBLOCK: opening a pipe that somebody left there must not hang.
-        let file = File::from(self.open(path, OFlags::RDONLY | OFlags::NONBLOCK)?);
+        let file = match self.open(path, OFlags::RDONLY | OFlags::NONBLOCK) {
+            Err(_) if self.leads_to_null(path) => return Ok(Vec::new()),
+            opened => File::from(opened?),
+        };
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let device = metadata.rdev();
+        if metadata.file_type().is_char_device() && (major(device), minor(device)) == NULL_DEVICE {
+            return Ok(Vec::new());
         }
         if !metadata.is_file() {
             return Err(io::Error::other("not a regular file"));
@@ -78,7 +93,7 @@ impl NodeRoot {
     /// The content of a file of text.
     ///
     /// # Errors
-    /// As [`Self::read`], and if it is not UTF-8.
+    /// As [`Self::read`], and [`NotUtf8`] if it is not UTF-8.
     pub fn read_text(&self, path: &Path) -> io::Result<String> {
         self.read_text_within(path, MAX_BYTES)
     }
@@ -88,8 +103,29 @@ impl NodeRoot {
     /// # Errors
     /// As [`Self::read_text`].
     pub fn read_text_within(&self, path: &Path, most: u64) -> io::Result<String> {
-        String::from_utf8(self.read_within(path, most)?)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
+        text(self.read_within(path, most)?)
+    }
+
+    /// Whether a path below another root is a link, by however many others, to `/dev/null`. That is how people mask a file,
+    /// and a node has the device, but a copy of its files, or a mount without devices, does not.
+    fn leads_to_null(&self, path: &Path) -> bool {
+        if self.folder.is_none() {
+            return false;
+        }
+        let mut path = normal(path);
+        for _ in 0..MAX_LINKS {
+            if path == Path::new("/dev/null") {
+                return true;
+            }
+            let link = self.open(&path, OFlags::PATH | OFlags::NOFOLLOW);
+            let Some(target) = link.ok().and_then(|link| rustix::fs::readlinkat(link, "", Vec::new()).ok())
+            else {
+                return false;
+            };
+            let target = os_string(target.as_bytes());
+            path = normal(&path.parent().unwrap_or(Path::new("/")).join(target));
+        }
+        false
     }
 
     /// The names of everything in a folder that is not a folder itself.
@@ -106,6 +142,14 @@ impl NodeRoot {
     /// If the folder cannot be opened or listed.
     pub fn folders(&self, path: &Path) -> io::Result<Vec<OsString>> {
         self.entries(path, |kind| matches!(kind, FileType::Directory | FileType::Symlink | FileType::Unknown))
+    }
+
+    /// The names of everything in a folder, and whether each is a folder itself.
+    pub(crate) fn tree_entries(&self, path: &Path) -> io::Result<Vec<(OsString, bool)>> {
+        let folders = self.entries(path, |kind| kind == FileType::Directory)?;
+        let others = self.list(path)?;
+        let entries = |names: Vec<OsString>, is_folder| names.into_iter().map(move |name| (name, is_folder));
+        Ok(entries(folders, true).chain(entries(others, false)).collect())
     }
 
     fn entries(&self, path: &Path, wanted: impl Fn(FileType) -> bool) -> io::Result<Vec<OsString>> {
@@ -130,6 +174,21 @@ impl NodeRoot {
             }
         })
     }
+}
+
+/// The path without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::from("/");
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                normal.pop();
+            }
+            Component::Normal(name) => normal.push(name),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir => {}
+        }
+    }
+    normal
 }
 
 fn os_string(bytes: &[u8]) -> OsString {

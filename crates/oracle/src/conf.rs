@@ -8,6 +8,9 @@ use crate::vocabulary::{self, mutate, path, place};
 
 /// The text of a main file or a drop-in. The prefixes and locations in it are added to `places`.
 pub fn conf(random: &mut Random, places: &mut Vec<String>) -> String {
+    if random.odd(12) {
+        return redefinitions(random);
+    }
     let mut out = String::new();
     if random.one_in(30) {
         out.push_str("# registries of this node\n\n");
@@ -36,6 +39,9 @@ pub fn conf(random: &mut Random, places: &mut Vec<String>) -> String {
     if random.odd(12) {
         let header = random.pick(&["unknown", "a.b", "registry", "aliases", "\"\""]);
         let _ = writeln!(out, "[{header}]\nx = {}", value(random, 2));
+    }
+    if random.odd(15) {
+        second_spelling(random, places, &mut out);
     }
     if random.one_in(12) {
         out = out.replace('\n', "\r\n");
@@ -75,7 +81,11 @@ fn top_level(random: &mut Random, out: &mut String) {
     }
     if random.one_in(20) {
         let name = random.pick(&["unknown", "registry-x", "a.b.c", "unqualified_search_registries", "\"\""]);
-        let any = if random.odd(1) { value(random, 3) } else { "1".to_owned() };
+        let any = match random.below(8) {
+            0 => nested(random),
+            _ if random.odd(1) => value(random, 3),
+            _ => "1".to_owned(),
+        };
         let _ = writeln!(out, "{name} = {any}");
     }
 }
@@ -170,6 +180,15 @@ fn registry_pairs(random: &mut Random, places: &mut Vec<String>, inline_mirrors:
         let again = pairs[random.below(pairs.len())].clone();
         pairs.push(again);
     }
+    if random.odd(25) {
+        let (name, written) = match random.below(4) {
+            0 => ("Prefix", "\"a.io\""),
+            1 => ("LOCATION", "\"b.io/x\""),
+            2 => ("inSecure", "true"),
+            _ => ("Blocked", "false"),
+        };
+        pairs.push(pair_text(random, name, written));
+    }
     pairs
 }
 
@@ -256,8 +275,107 @@ fn pull_from_mirror(random: &mut Random) -> String {
     pair_text(random, "pull-from-mirror", &written)
 }
 
+/// What podman writes, and what people make of it.
+pub fn recorded(random: &mut Random) -> String {
+    let mut out = String::new();
+    if random.odd(12) {
+        return redefinitions(random);
+    }
+    aliases(random, &mut out);
+    if random.odd(4) { mutate(random, &out) } else { out }
+}
+
+/// Lists and tables in each other, around the depths at which parsers give up.
+fn nested(random: &mut Random) -> String {
+    let depth = random.pick(&[&2, &50, &90, &130, &199, &200, &201, &300]);
+    let open = random.pick(&["[", "{a=", "[{a="]);
+    let close: String = open
+        .chars()
+        .rev()
+        .filter_map(|c| [('[', ']'), ('{', '}')].iter().find(|(open, _)| *open == c))
+        .map(|(_, close)| *close)
+        .collect();
+    let depth = if open.len() > 3 { depth / 2 } else { *depth };
+    format!("{}1{}", open.repeat(depth), close.repeat(depth))
+}
+
+/// A field that is there already once more, in other letters, now and then of another type.
+fn second_spelling(random: &mut Random, places: &mut Vec<String>, out: &mut String) {
+    match random.below(5) {
+        0 => {
+            for _ in 0..=random.below(3) {
+                let header = random.pick(&["[[Registry]]", "[[REGISTRY]]", "[[regiſtry]]"]);
+                let _ = writeln!(out, "{header}");
+                for pair in registry_pairs(random, places, true) {
+                    let _ = writeln!(out, "{pair}");
+                }
+            }
+        }
+        1 => {
+            let header = random.pick(&["[Aliases]", "[aliaſes]", "[[ALIASES]]"]);
+            let _ = writeln!(out, "{header}\nbusybox = \"b.io/busybox\"");
+        }
+        _ => {
+            let name = random.pick(&[
+                "Unqualified-Search-Registries",
+                "Short-Name-Mode",
+                "CREDENTIAL-HELPERS",
+                "Registry",
+                "Aliases",
+                "Registries",
+            ]);
+            let any = match random.below(6) {
+                0 => "[\"c.io\"]".to_owned(),
+                1 => "\"disabled\"".to_owned(),
+                2 => "{ search = { registries = [] } }".to_owned(),
+                3 => "[{ location = \"c.io\", mirror = [{ location = \"m.io\" }] }]".to_owned(),
+                4 => "{ busybox = \"c.io/x\" }".to_owned(),
+                _ => value(random, 2),
+            };
+            *out = format!("{name} = {any}\n{out}");
+        }
+    }
+}
+
+/// Keys and tables that are named again, in every notation that there is for them.
+fn redefinitions(random: &mut Random) -> String {
+    let mut out = String::new();
+    for _ in 0..2 + random.below(6) {
+        let name = random.pick(&["aliases", "aliases", "registry", "a", "\"\""]);
+        let inner = random.pick(&["busybox", "x", "mirror", "b", "\"\""]);
+        let text = string(random, "a.io/x");
+        let _ = match random.below(16) {
+            0 | 1 => writeln!(out, "[{name}]"),
+            2 => writeln!(out, "[{name}.{inner}]"),
+            3 => writeln!(out, "[[{name}]]"),
+            4 => writeln!(out, "[[{name}.{inner}]]"),
+            5 | 6 => writeln!(out, "{name}.{inner} = {text}"),
+            7 => writeln!(out, "{name}.{inner}.c = {text}"),
+            8 => writeln!(out, "{name} = {{ {inner} = {text} }}"),
+            9 => writeln!(out, "{name} = {{ {inner}.c = {text}, {inner}.d = {text} }}"),
+            10 => writeln!(out, "{name} = [{{ {inner} = {text} }}, {{ {inner}.c = [] }}]"),
+            11 => writeln!(out, "{name} = [1]"),
+            12 => writeln!(out, "{inner} = {text}"),
+            13 => writeln!(out, "{inner}.c = {text}"),
+            14 => writeln!(out, "{name} = {{ {inner} = [1], {inner}.c = 1 }}"),
+            _ => writeln!(out, "{name} = {}", value(random, 2)),
+        };
+    }
+    out
+}
+
 fn aliases(random: &mut Random, out: &mut String) {
-    out.push_str("[aliases]\n");
+    let header = if random.odd(6) {
+        random.pick(&[
+            "[[aliases]]\n",
+            "aliases = \"\"\n",
+            "aliases.x = \"a.io/x\"\n[aliases]\n",
+            "aliases = 1\n[x]\n",
+        ])
+    } else {
+        "[aliases]\n"
+    };
+    out.push_str(header);
     for name in ["busybox", "team/app", "x", "a_b"] {
         if random.one_in(2) {
             let name = if random.odd(20) { vocabulary::image(random) } else { name.to_owned() };

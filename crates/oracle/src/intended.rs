@@ -1,16 +1,16 @@
 //! Where the engine answers otherwise than the Go libraries on purpose: all such places, each with its reason.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use pullwright_engine::credentials::AuthFile;
+use pullwright_engine::go::base64;
 use pullwright_engine::go::json::{RawValue, names_field};
 use serde_json::Value;
-use toml::de::{DeTable, DeValue};
 
 use crate::operation::Difference;
 use crate::operations::auth::found;
 use crate::operations::handed_over::IN_WRITTEN_FILE;
+use crate::operations::registries::{is_another_order, is_too_deep};
 
 /// A difference that is meant.
 pub struct Intended {
@@ -29,22 +29,22 @@ pub struct Intended {
 pub const ALL: &[Intended] = &[
     Intended {
         name: "keys that differ in case only",
-        reason: "The Go decoder fills one field from `[[registry]]` and `[[Registry]]` both, in the random order of a \
-             map, so that the same file loads differently from run to run. The engine lets the exact spelling win, \
-             always, and warns.",
+        reason: "The Go decoder fills one field from `location` and `Location` both, in the random order of a map, so that \
+             the same file loads differently from run to run. The engine takes one of those orders, always the same, and \
+             warns. Its answer in another order must be Go's.",
         operation: "registries",
-        example: r#"{"main":"[[registry]]\n[[Registry]]\nprefix = \"*.com\"\n","dropins":[],"queries":[],"short_names":[]}"#,
-        applies: |case, _| texts(case).any(|text| has_twins(&text)),
+        example: r#"{"main":"short-name-mode = 'enforcing'\nShort-Name-Mode = 'disabled'\nSHORT-NAME-MODE = 'permissive'\n","dropins":[],"queries":[],"short_names":[]}"#,
+        applies: is_another_order,
     },
     Intended {
-        name: "tables that are added to after their end",
-        reason: "`a = {}` and `a.b = 1` close the table `a`: TOML forbids a later `[a]`. The Go decoder forgets to look. \
-             The engine's parser refuses such a file, which no TOML writer makes and the decoder's next release may \
-             refuse as well.",
+        name: "more than 200 levels",
+        reason: "Go's stacks grow until memory ends, and so does its parser. The parser here has the stack of its thread, \
+             and a file must not be able to end the program. `registries.conf` has four levels.",
         operation: "registries",
-        example: r#"{"main":"a.b.c = 1\n[a.b]\n","dropins":[],"queries":[],"short_names":[]}"#,
+        example: r#"{"main":"a = [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]","dropins":[],"queries":[],"short_names":[]}"#,
         applies: |case, difference| {
-            difference.ours.get("refused").is_some() && texts(case).any(|text| adds_to_closed_table(&text))
+            (difference.ours.get("refused").is_some() || difference.ours["aliases"] == "refused")
+                && is_too_deep(case)
         },
     },
     Intended {
@@ -70,30 +70,17 @@ pub const ALL: &[Intended] = &[
         },
     },
     Intended {
-        name: "credentials that are no text",
-        reason: "A user name or password that is not UTF-8 is sent by the Go library as it is. Neither JSON nor the container \
-             runtime interface can carry it, so no other program on the node would agree; the engine refuses it and says so.",
-        operation: "auth",
-        example: r#"{"file":"{\"auths\":{\"a.io\":{\"auth\":\"dTr/\"}}}","legacy":false,"keys":["a.io/x"]}"#,
-        applies: |_, difference| is_no_text(difference),
-    },
-    Intended {
-        name: "credentials that are no text",
-        reason: "As in an auth file.",
-        operation: "handed-over",
-        example: r#"{"secrets":[],"global":"{\"auths\":{\"a.io\":{\"auth\":\"dTr/\"}}}","sources":["a.io/x"]}"#,
-        applies: |_, difference| is_no_text(difference),
-    },
-    Intended {
         name: "NUL around a password",
         reason: "The kubelet keeps NUL bytes around a password, the runtime drops them, and the runtime does the pull. The \
              engine reads Secrets for the runtime.",
         operation: "secret",
         example: r#"{"text":"{\"auths\":{\"a.io\":{\"auth\":\"dToAcAA=\"}}}","legacy":false}"#,
         applies: |_, difference| {
-            let theirs = difference.theirs["password"].as_str().unwrap_or_default();
+            let password = |answer: &Value| bytes(&answer["password"]);
             difference.ours["username"] == difference.theirs["username"]
-                && difference.ours["password"].as_str() == Some(theirs.trim_matches('\0'))
+                && password(&difference.ours).is_some_and(|ours| {
+                    password(&difference.theirs).is_some_and(|theirs| ours == without_nul_around(&theirs))
+                })
         },
     },
     Intended {
@@ -135,41 +122,6 @@ pub fn reason(operation: &str, case: &Value, difference: &Difference) -> Option<
     ALL.iter().find(|intended| intended.operation == operation && (intended.applies)(case, difference))
 }
 
-/// The TOML texts of a case.
-fn texts(case: &Value) -> impl Iterator<Item = String> {
-    let main = case["main"].as_str().map(str::to_owned);
-    let dropins = case["dropins"].as_array().into_iter().flatten();
-    main.into_iter().chain(dropins.filter_map(|file| file["text"].as_str().map(str::to_owned)))
-}
-
-/// A name as Go compares it with the name of a field.
-fn fold(name: &str) -> String {
-    name.to_lowercase().replace('\u{17f}', "s").replace('\u{212a}', "k")
-}
-
-/// Whether any table has two keys that Go takes for one field.
-fn has_twins(text: &str) -> bool {
-    fn in_table(table: &DeTable<'_>) -> bool {
-        let mut seen = HashSet::new();
-        table.iter().any(|(key, value)| !seen.insert(fold(key.get_ref())) || in_value(value.get_ref()))
-    }
-    fn in_value(value: &DeValue<'_>) -> bool {
-        match value {
-            DeValue::Table(table) => in_table(table),
-            DeValue::Array(items) => items.iter().any(|item| in_value(item.get_ref())),
-            _ => false,
-        }
-    }
-    DeTable::parse(text).is_ok_and(|table| in_table(table.get_ref()))
-}
-
-/// Whether our parser's complaint is about a key that is there already.
-fn adds_to_closed_table(text: &str) -> bool {
-    DeTable::parse(text).is_err_and(|error| {
-        error.message() == "duplicate key" || error.message().starts_with("cannot extend value of type")
-    })
-}
-
 /// Whether the Go library's answer is that of one of several keys, each taken alone.
 fn is_any_of_several(file: &str, legacy: bool, difference: &Difference) -> bool {
     let Ok(document) = RawValue::parse(file.as_bytes()) else { return false };
@@ -187,8 +139,20 @@ fn is_any_of_several(file: &str, legacy: bool, difference: &Difference) -> bool 
             let start = format!("{{\"auths\":{{\"https://{host}\":").into_bytes();
             let alone = AuthFile::parse(&[&start, entry.bytes(), b"}}"].concat());
             let ours = alone.map_or(Value::Null, |file| found(file.lookup(&difference.about)));
-            ours == difference.theirs || is_no_text(&Difference { ours, ..difference.clone() })
+            ours == difference.theirs
         })
+}
+
+/// The bytes of a text in an answer, which is in base64 where it is not UTF-8.
+fn bytes(text: &Value) -> Option<Vec<u8>> {
+    let plain = text.as_str().map(|text| text.as_bytes().to_vec());
+    plain.or_else(|| base64::decode(text["base64"].as_str()?).ok())
+}
+
+fn without_nul_around(bytes: &[u8]) -> &[u8] {
+    let start = bytes.iter().take_while(|byte| **byte == 0).count();
+    let rest = &bytes[start..];
+    &rest[..rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)]
 }
 
 fn host_of(text: &str) -> &str {
@@ -196,11 +160,6 @@ fn host_of(text: &str) -> &str {
         "docker.io" | "registry-1.docker.io" => "index.docker.io",
         host => host,
     }
-}
-
-fn is_no_text(difference: &Difference) -> bool {
-    difference.ours["error"] == "the user name or password is not valid UTF-8"
-        && ["username", "password"].iter().any(|field| difference.theirs[field].get("base64").is_some())
 }
 
 #[cfg(test)]
@@ -224,5 +183,31 @@ mod tests {
                 .filter(|other| (other.name, other.operation) == (intended.name, intended.operation));
             assert_eq!(others.count(), 1, "{} is there twice", intended.name);
         }
+    }
+
+    #[test]
+    fn a_second_spelling_excuses_only_what_another_order_answers() {
+        let case = serde_json::json!({
+            "main": "short-name-mode = 'enforcing'\nShort-Name-Mode = 'disabled'\n[[registry]]\nlocation = 'a.io'\n",
+            "dropins": [], "queries": ["a.io/x"], "short_names": [],
+        });
+        let excused = |about: &str, theirs: Value| {
+            let difference = Difference { about: about.to_owned(), ours: Value::Null, theirs };
+            reason("registries", &case, &difference).is_some()
+        };
+        let merged = |mode: &str, location: &str| {
+            serde_json::json!({
+                "registries": [{
+                    "prefix": location, "location": location, "insecure": false, "pull_from_mirror": "",
+                    "namespace_proxy": "", "blocked": false, "mirror_by_digest_only": false, "mirrors": [],
+                }],
+                "unqualified_search_registries": null, "credential_helpers": ["containers-auth.json"],
+                "short_name_mode": mode, "additional_layer_store_auth_helper": "",
+            })
+        };
+        assert!(excused("merged", merged("disabled", "a.io")));
+        assert!(!excused("merged", merged("permissive", "a.io")), "no order has that mode");
+        assert!(!excused("merged", merged("disabled", "b.io")), "what is named once is never left to chance");
+        assert!(!excused("query \"a.io/x\"", serde_json::json!({ "found": null })));
     }
 }

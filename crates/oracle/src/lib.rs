@@ -23,6 +23,7 @@ pub mod process;
 pub mod providers;
 pub mod random;
 pub mod run;
+pub mod spellings;
 pub mod toml;
 pub mod vocabulary;
 pub mod yaml;

@@ -8,7 +8,7 @@ mod matching;
 mod mirror_sets;
 mod provider_config;
 mod reference;
-mod registries;
+pub(crate) mod registries;
 mod response;
 mod secret;
 mod yaml;

@@ -42,6 +42,9 @@ pub enum AnswerError {
         /// Its host.
         host: String,
     },
+    /// A credential that is no text.
+    #[error("not answered: the kubelet carries texts, and a user name or password is not valid UTF-8")]
+    NoText,
     /// More credentials than keys that match the image.
     #[error("not answered: more credentials than the kubelet can be given for one image")]
     TooMany,
@@ -115,7 +118,8 @@ fn keyed(image: &str, credentials: Vec<Credential>) -> Result<BTreeMap<String, A
     let mut ends = ends.into_iter();
     for credential in credentials {
         let end = ends.next().ok_or(AnswerError::TooMany)?;
-        let config = AuthConfig { username: credential.username, password: credential.password };
+        let (username, password) = credential.texts().ok_or(AnswerError::NoText)?;
+        let config = AuthConfig { username: username.to_owned(), password: password.into() };
         auth.insert(image[..end].to_owned(), config);
     }
     Ok(auth)
@@ -139,6 +143,12 @@ mod tests {
         }
         let tried: Vec<String> = keyring.lookup(image).into_iter().map(|hit| hit.value.clone()).collect();
         assert_eq!(tried, users);
+    }
+
+    #[test]
+    fn what_json_cannot_carry_is_not_answered() {
+        let credential = Credential { username: b"\xff".into(), ..Credential::basic("", "p") };
+        assert_eq!(keyed("docker.io/ab", vec![credential]), Err(AnswerError::NoText));
     }
 
     #[test]

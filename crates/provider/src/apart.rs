@@ -20,8 +20,8 @@ type Provided = Result<(Outcome, Response), Error>;
 /// Passes on what a run came to; if that is no credential, and there was one for the same namespace and image before, sees to
 /// it that the pull finds none of another's, and answers that it is this service account's.
 pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: Provided, deadline: Instant) -> Provided {
-    let provides = provided.as_ref().is_ok_and(|(outcome, _)| outcome.provides());
-    if provides || env.options.deliver != Deliver::File || !env.options.pull_record {
+    let has_one = provided.as_ref().is_ok_and(|(outcome, _)| outcome.provides());
+    if has_one || env.options.deliver != Deliver::File || !env.options.pull_record {
         return provided;
     }
     let Some((handover, name)) = handed_over(env, request) else { return provided };
@@ -35,7 +35,7 @@ pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: Provided, deadlin
     };
     match handover.clear(&name, deadline) {
         Ok(Earlier::Replaced) => {
-            env.report.step("Removed the auth file of an earlier pull that did not begin")
+            env.report.step("Removed the auth file of an earlier pull that did not begin");
         }
         Ok(Earlier::None | Earlier::Taken) => {}
         Err(error) => env.report.passed_over(error),

@@ -42,6 +42,8 @@ pub(crate) fn run(
         secrets: &found.secrets,
         global: run::global_auth_file(&env, &node).as_ref(),
         registries: &run::registries(var, options, &node)?,
+        // With files that CRI-O does not start with, its default is as good an answer as any.
+        short_names: &node.short_name_rule().unwrap_or_default(),
         providers: None,
         plugin: "crio-credential-provider",
     })?;

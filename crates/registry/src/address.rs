@@ -73,7 +73,7 @@ impl Repository {
     fn with_proxy(&self, path: String) -> String {
         match self.namespace_proxy.as_str() {
             "" => path,
-            upstream => format!("{path}?ns={}", escape(upstream)),
+            upstream => format!("{path}?ns={}", escape(upstream.as_bytes())),
         }
     }
 
@@ -88,9 +88,9 @@ impl Repository {
 }
 
 /// Percent-encodes everything that could mean something in a query.
-pub(crate) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &[u8]) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
+    for &byte in text {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             escaped.push(char::from(byte));
         } else {

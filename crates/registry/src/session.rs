@@ -223,11 +223,12 @@ impl<'a> Session<'a> {
         // What it says is only an explanation: without it the status stands.
         let body = self.transport.collect(&host, response.into_body(), MAX_ANSWER).await;
         let authorization = self.authorization();
-        let secrets = self.credential.into_iter().flat_map(|credential| {
-            let token = credential.identity_token.as_ref();
-            [Some(&credential.password), token].into_iter().flatten()
+        // A password that is no text can come back only as JSON has it: with a sign for each byte that is none.
+        let password = self.credential.map(|credential| {
+            Sensitive::new(String::from_utf8_lossy(credential.password.expose()).into_owned())
         });
-        let secrets = secrets.chain(authorization.as_ref());
+        let token = self.credential.and_then(|credential| credential.identity_token.as_ref());
+        let secrets = password.iter().chain(token).chain(authorization.as_ref());
         Cause::Refused {
             host,
             status,

@@ -61,8 +61,7 @@ pub(crate) fn basic(credential: &Credential) -> Option<Sensitive> {
     if credential.username.is_empty() && credential.password.expose().is_empty() {
         return None;
     }
-    let pair = format!("{}:{}", credential.username, credential.password.expose());
-    Some(Sensitive::new(format!("Basic {}", base64::encode(pair.as_bytes()))))
+    Some(Sensitive::new(format!("Basic {}", base64::encode(&credential.pair()))))
 }
 
 /// The request for a token with this scope: by password, by identity token, or for anybody.
@@ -85,13 +84,13 @@ pub(crate) fn request(
         _ => return Err(TokenError::Realm),
     }
     let mut fields = Vec::new();
-    fields.extend(service.map(|service| ("service", service)));
-    fields.push(("scope", scope));
+    fields.extend(service.map(|service| ("service", service.as_bytes())));
+    fields.push(("scope", scope.as_bytes()));
     if let Some(token) = credential.and_then(|credential| credential.identity_token.as_ref()) {
         fields.extend([
-            ("grant_type", "refresh_token"),
-            ("client_id", CLIENT_ID),
-            ("refresh_token", token.expose().as_str()),
+            ("grant_type", &b"refresh_token"[..]),
+            ("client_id", CLIENT_ID.as_bytes()),
+            ("refresh_token", token.expose().as_bytes()),
         ]);
         let form = Some(Sensitive::new(encode(&fields)));
         return Ok(TokenRequest { uri, authorization: None, form });
@@ -121,7 +120,7 @@ pub(crate) fn answered(body: &[u8]) -> Result<Sensitive, TokenError> {
     Ok(Sensitive::new(format!("Bearer {token}")))
 }
 
-fn encode(fields: &[(&str, &str)]) -> String {
+fn encode(fields: &[(&str, &[u8])]) -> String {
     let pairs = fields.iter().map(|(name, value)| format!("{name}={}", escape(value)));
     pairs.collect::<Vec<_>>().join("&")
 }

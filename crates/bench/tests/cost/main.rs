@@ -1,5 +1,5 @@
-//! The plugin's cost, held: instructions, memory and size of the binary as it is shipped. `cargo xtask test` builds it and
-//! says where it is.
+//! The plugin's cost, held: instructions, memory and size of the binary as it is shipped; and that what the command line has
+//! to tell costs no more for being much. `cargo xtask test` builds both and says where they are.
 //!
 //! Instructions are counted by valgrind, which no load on the machine disturbs: from one run to the next they differ by less
 //! than a hundredth (a handshake has random numbers in it). A bound is what the plugin took when it was set, and a quarter
@@ -9,6 +9,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test says no by a panic")]
 
+mod findings;
 mod run;
 
 use pullwright_bench::load::{Load, ORDINARY};

@@ -1,8 +1,8 @@
-//! A node with an API server that answers as the real one does, and runs of the plugin on it.
+//! A node with an API server that answers as the real one does, runs of the plugin on it, and the counting of instructions.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,6 +17,29 @@ use tempfile::TempDir;
 /// The plugin as it is shipped.
 pub(crate) fn plugin() -> PathBuf {
     std::env::var_os("PULLWRIGHT_PLUGIN").expect("PULLWRIGHT_PLUGIN: `cargo xtask test` sets it").into()
+}
+
+/// The command line as it is shipped.
+pub(crate) fn command_line() -> PathBuf {
+    std::env::var_os("PULLWRIGHT_COMMAND_LINE")
+        .expect("PULLWRIGHT_COMMAND_LINE: `cargo xtask test` sets it")
+        .into()
+}
+
+/// What counts the instructions of the program that is its next argument, into a file.
+pub(crate) fn counting(counts: &Path) -> Command {
+    let mut out = OsStr::new("--callgrind-out-file=").to_owned();
+    out.push(counts);
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--quiet"]).arg(out);
+    command
+}
+
+/// How many there were.
+pub(crate) fn counted(counts: &Path) -> u64 {
+    let counts = fs::read_to_string(counts).unwrap();
+    let total = counts.lines().find_map(|line| line.strip_prefix("totals: ")).expect("a total");
+    total.trim().parse().unwrap()
 }
 
 pub(crate) struct Node {
@@ -58,14 +81,8 @@ impl Node {
     /// Runs the plugin, counts its instructions, and takes what it wrote.
     pub(crate) fn count_instructions(&self) -> u64 {
         let counts = self.folder.path().join("counts");
-        let mut out = OsStr::new("--callgrind-out-file=").to_owned();
-        out.push(&counts);
-        let mut command = Command::new("valgrind");
-        command.args(["--tool=callgrind", "--quiet"]).arg(out);
-        self.run(command);
-        let counts = fs::read_to_string(counts).unwrap();
-        let total = counts.lines().find_map(|line| line.strip_prefix("totals: ")).expect("a total");
-        total.trim().parse().unwrap()
+        self.run(counting(&counts));
+        counted(&counts)
     }
 
     /// Runs the plugin, measures it, and takes what it wrote.

@@ -5,12 +5,11 @@ use std::ops::Range;
 
 use anstyle::Style;
 
-use super::File;
-use super::visible::{Shown, is_structure};
+use super::shown::{Part, Shown, is_structure};
 use crate::style::{FAINT, paint};
-use pullwright_documents::{Node, line_at};
+use pullwright_documents::Text;
 
-/// What stands for something that is not shown.
+/// What stands for something that is not shown, whatever its length.
 const HIDDEN: &str = "•••";
 const TAB: &str = "    ";
 /// The most characters that are shown of a line.
@@ -24,59 +23,34 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
-    /// The line at the beginning of `span`; none where the file's parts are not known well enough to show any.
-    pub(super) fn new(file: &File<'_>, documents: &[&Node], span: Range<usize>) -> Option<Self> {
-        let line = line_at(file.text, span.start);
-        let shown = match documents {
-            [] => Shown::line(file, line.clone())?,
-            documents => Shown::of(file, documents),
-        };
-        let mut printed = Printed::default();
-        let mut caret = None;
-        let mut cut = false;
-        for (offset, c) in file.text.get(line.clone())?.char_indices() {
-            let at = line.start + offset;
-            if at >= span.start && caret.is_none() {
-                caret = Some(printed.width);
-            }
-            if at >= span.end.max(span.start + 1) && caret.is_some() && printed.end.is_none() {
-                printed.end = Some(printed.width);
-            }
-            if shown.is_visible(at) {
-                printed.push(c);
-            } else if let Some(hidden) = shown.hidden_at(at) {
-                printed.hide(hidden);
-            } else if is_structure(c) {
-                printed.push(c);
-            } else {
-                // A comment, or something that no part of the document accounts for.
-                cut = true;
-                break;
-            }
-        }
-        if cut && caret.is_none() {
+    /// The line at the beginning of `span`, or what is around there of a long one; none if something unknown stands before
+    /// it. A file may be one line with a finding for every few bytes of it, so no more is looked at than is shown.
+    pub(super) fn new(text: &Text, shown: &Shown, span: Range<usize>) -> Option<Self> {
+        let line = text.line_at(span.start);
+        let start = span.start.min(line.end);
+        let before = Side::before(text, shown, line.start..start);
+        if before.ends == Ends::Unknown {
             return None;
         }
-        let start = caret.unwrap_or(printed.width);
-        let end = printed.end.unwrap_or(printed.width).max(start + 1);
-        Some(Self::around(&printed.text, start..end))
+        let after = Side::after(text, shown, start..line.end, span.end.max(start + 1));
+        Some(Self::around(before, after))
     }
 
-    /// Of a long line, the part around what is meant.
-    fn around(line: &str, caret: Range<usize>) -> Self {
-        let line = line.trim_end();
-        let length = line.chars().count();
-        let skipped = if length > WIDTH { caret.start.saturating_sub(WIDTH / 4) } else { 0 };
-        let mut shown: String = line.chars().skip(skipped).take(WIDTH).collect();
-        let mut caret = caret.start - skipped..caret.end.min(skipped + WIDTH) - skipped;
-        if skipped > 0 {
-            shown.insert(0, '…');
-            caret = caret.start + 1..caret.end + 1;
-        }
-        if length > skipped + WIDTH {
-            shown.push('…');
-        }
-        Self { line: shown, caret }
+    fn around(before: Side, after: Side) -> Self {
+        let Side { printed: mut left, ends, .. } = before;
+        let mut right = after.printed;
+        let whole = ends == Ends::Line && after.ends != Ends::Width && left.len() + right.len() <= WIDTH;
+        let room = if whole { left.len() } else { left.len().min(WIDTH / 4) };
+        let cut_left = room < left.len() || ends == Ends::Width;
+        left.truncate(room);
+        let cut_right = !whole && (right.len() > WIDTH - room || after.ends == Ends::Width);
+        right.truncate(if whole { right.len() } else { WIDTH - room });
+        let mark = |cut: bool| cut.then_some('…');
+        let start = room + usize::from(cut_left);
+        let end = start + after.meant.unwrap_or(right.len()).min(right.len());
+        let line =
+            mark(cut_left).into_iter().chain(left.into_iter().rev()).chain(right).chain(mark(cut_right));
+        Self { line: line.collect(), caret: start..end.max(start + 1) }
     }
 
     pub(super) fn write(&self, number: usize, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -90,33 +64,81 @@ impl Excerpt {
     }
 }
 
-#[derive(Default)]
-struct Printed {
-    text: String,
-    width: usize,
-    end: Option<usize>,
-    hidden: Option<usize>,
+/// What is printed on one side of the place that is meant, outwards from there.
+struct Side {
+    printed: Vec<char>,
+    /// How much of it is what is meant, if something follows that.
+    meant: Option<usize>,
+    ends: Ends,
 }
 
-impl Printed {
-    fn push(&mut self, c: char) {
-        match c {
-            '\t' => self.add(TAB),
-            c if c.is_control() => self.add("\u{fffd}"),
-            c => self.add(c.encode_utf8(&mut [0; 4])),
+/// Why there is no more on a side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// The line begins or ends there.
+    Line,
+    /// More would not be shown.
+    Width,
+    /// A comment, or something else that no part of the document accounts for.
+    Unknown,
+}
+
+impl Side {
+    fn before(text: &Text, shown: &Shown, range: Range<usize>) -> Self {
+        let mut side = Self { printed: Vec::new(), meant: None, ends: Ends::Line };
+        let mut at = range.end;
+        while let Some(c) = text.get(range.start..at).and_then(|rest| rest.chars().next_back()) {
+            at -= c.len_utf8();
+            let part = shown.part(at);
+            if let Part::Hidden(hidden) = &part {
+                at = hidden.start.max(range.start);
+            }
+            if !side.add(c, &part) {
+                break;
+            }
         }
+        side
     }
 
-    /// Once for each thing that is hidden, whatever its length.
-    fn hide(&mut self, which: usize) {
-        if self.hidden != Some(which) {
-            self.hidden = Some(which);
-            self.add(HIDDEN);
+    fn after(text: &Text, shown: &Shown, range: Range<usize>, meant: usize) -> Self {
+        let mut side = Self { printed: Vec::new(), meant: None, ends: Ends::Line };
+        let mut at = range.start;
+        while let Some(c) = text.get(at..range.end).and_then(|rest| rest.chars().next()) {
+            if at >= meant && side.meant.is_none() {
+                side.meant = Some(side.printed.len());
+            }
+            let part = shown.part(at);
+            at = match &part {
+                Part::Hidden(hidden) => hidden.end.min(range.end),
+                _ => at + c.len_utf8(),
+            };
+            if !side.add(c, &part) {
+                break;
+            }
         }
+        if side.ends != Ends::Width {
+            let space = side.printed.iter().rev().take_while(|c| c.is_whitespace()).count();
+            side.printed.truncate(side.printed.len() - space);
+        }
+        side
     }
 
-    fn add(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.width += text.chars().count();
+    /// Prints a character, or what is hidden; false if it is not to be shown.
+    fn add(&mut self, c: char, part: &Part) -> bool {
+        if self.printed.len() > WIDTH {
+            self.ends = Ends::Width;
+            return false;
+        }
+        match (part, c) {
+            (Part::Hidden(_), _) => self.printed.extend(HIDDEN.chars()),
+            (Part::Unknown, c) if !is_structure(c) => {
+                self.ends = Ends::Unknown;
+                return false;
+            }
+            (_, '\t') => self.printed.extend(TAB.chars()),
+            (_, c) if c.is_control() => self.printed.push('\u{fffd}'),
+            (_, c) => self.printed.push(c),
+        }
+        true
     }
 }

@@ -2,8 +2,10 @@
 
 mod excerpt;
 mod found;
+mod shown;
 mod visible;
 
+use std::cell::OnceCell;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -12,11 +14,12 @@ use pullwright_engine::finding::{DocPath, Finding, Severity};
 
 pub(crate) use excerpt::Excerpt;
 pub(crate) use found::Found;
+use shown::Shown;
 use visible::without_userinfo;
 pub(crate) use visible::{Visibility, without_credentials};
 
 use crate::style::{ERROR, FAINT, HELP, STRONG, WARNING, paint, plain};
-use pullwright_documents::{Node, Place, Position, Unreadable, extended, locate, position};
+use pullwright_documents::{Locator, Node, Place, Position, Text, Unreadable, extended};
 
 /// Something to tell a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +44,7 @@ pub(crate) struct FilePlace {
 #[derive(Clone, Copy)]
 pub(crate) struct File<'a> {
     pub(crate) path: &'a Path,
-    pub(crate) text: &'a str,
+    pub(crate) text: &'a Text,
     pub(crate) visibility: Visibility,
 }
 
@@ -103,11 +106,53 @@ impl From<&Finding> for Message {
     }
 }
 
-impl File<'_> {
-    /// A finding in a document of this file.
-    pub(crate) fn finding(&self, document: &Node, finding: &Finding) -> Message {
-        let place = locate(document, &finding.at);
-        let mut message = self.at(&[document], self.span_of(finding, &place), &self.text_of(finding, &place));
+/// A document as it is written in a file. What all messages about it need is found out once, at the first of them.
+pub(crate) struct Written<'a> {
+    file: File<'a>,
+    document: &'a Node,
+    places: Locator<'a>,
+    shown: OnceCell<Shown>,
+}
+
+impl<'a> File<'a> {
+    /// A document of this file, to be pointed into.
+    pub(crate) fn written(self, document: &'a Node) -> Written<'a> {
+        Written { file: self, document, places: Locator::new(document), shown: OnceCell::new() }
+    }
+
+    /// The text is not of its format; nothing is known about what stands where, so only a line that is harmless by itself is
+    /// shown.
+    pub(crate) fn unreadable(&self, error: &Unreadable) -> Message {
+        self.error(error.span.clone(), &error.message)
+    }
+
+    /// An error at some bytes of a text that is not of its format.
+    pub(crate) fn error(&self, span: Range<usize>, text: &str) -> Message {
+        let shown = Shown::line(self, self.text.line_at(span.start));
+        self.at(span, shown.as_ref(), text)
+    }
+
+    fn at(&self, span: Range<usize>, shown: Option<&Shown>, text: &str) -> Message {
+        let place = FilePlace {
+            path: self.path.display().to_string(),
+            position: self.text.position(span.start),
+            excerpt: shown.and_then(|shown| Excerpt::new(self.text, shown, span)),
+        };
+        Message { place: Some(Box::new(place)), ..Message::error(without_userinfo(text)) }
+    }
+}
+
+impl Written<'_> {
+    /// An error at some bytes of the document.
+    pub(crate) fn error(&self, span: Range<usize>, text: &str) -> Message {
+        let shown = self.shown.get_or_init(|| Shown::of(&self.file, self.document));
+        self.file.at(span, Some(shown), text)
+    }
+
+    /// A finding in the document.
+    pub(crate) fn finding(&self, finding: &Finding) -> Message {
+        let place = self.places.locate(&finding.at);
+        let mut message = self.error(self.span_of(finding, &place), &self.text_of(finding, &place));
         message.severity = finding.severity;
         message.rule = Some(finding.rule);
         message.help = finding.help.as_deref().map(without_userinfo);
@@ -127,14 +172,14 @@ impl File<'_> {
             || finding.message.starts_with("unknown field")
             || finding.message.starts_with("duplicate field");
         let whole = place.found == finding.at.steps().len();
-        let lines = self.text.get(place.value.clone()).is_some_and(|value| value.contains('\n'));
+        let lines = self.file.text.spans_lines(&place.value);
         if lines || (about_name && whole) { place.of_name() } else { place.of_value() }
     }
 
     /// What the finding says, with the part of its place that nothing in the file can be shown for.
     fn text_of(&self, finding: &Finding, place: &Place) -> String {
         let message = &finding.message;
-        let path = visible::harmless_path(self.visibility, &finding.at, place.found);
+        let path = visible::harmless_path(self.file.visibility, &finding.at, place.found);
         // The kubelet quotes a field that it does not know; a password in the wrong place is such a field.
         if path.steps()[..place.found] != finding.at.steps()[..place.found] {
             let before = message.split('"').next().unwrap_or_default();
@@ -145,20 +190,5 @@ impl File<'_> {
             inside @ [_, ..] if place.leaf => format!("{}: {message}", extended(DocPath::root(), inside)),
             _ => message.clone(),
         }
-    }
-
-    /// The text is not of its format; nothing is known about what stands where, so nothing of it is shown.
-    pub(crate) fn unreadable(&self, error: &Unreadable) -> Message {
-        self.at(&[], error.span.clone(), &error.message)
-    }
-
-    /// An error at some bytes of the file.
-    pub(crate) fn at(&self, documents: &[&Node], span: Range<usize>, text: &str) -> Message {
-        let place = FilePlace {
-            path: self.path.display().to_string(),
-            position: position(self.text, span.start),
-            excerpt: Excerpt::new(self, documents, span),
-        };
-        Message { place: Some(Box::new(place)), ..Message::error(without_userinfo(text)) }
     }
 }

@@ -3,13 +3,10 @@
 //! Files with credentials are shown by a list of what is harmless, not of what is secret: a name that nobody thought of, a
 //! comment or a password that slipped into the wrong place must not be printed because no rule knows it.
 
-use std::ops::Range;
-
 use pullwright_engine::credentials::Scope;
 use pullwright_engine::finding::{DocPath, Step};
 
-use super::{File, Message};
-use pullwright_documents::{Content, Node};
+use super::Message;
 
 /// What kind of file it is, as far as showing it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,100 +33,8 @@ pub(crate) enum Visibility {
     K3sRegistries,
 }
 
-/// The parts of a file that may be shown, and those that may not.
-pub(super) struct Shown {
-    visible: Vec<Range<usize>>,
-    hidden: Vec<Range<usize>>,
-}
-
-impl Shown {
-    pub(super) fn of(file: &File<'_>, documents: &[&Node]) -> Self {
-        let mut sorter = Sorter { file, shown: Self { visible: Vec::new(), hidden: Vec::new() } };
-        for document in documents {
-            sorter.value(document, &mut Vec::new());
-        }
-        if file.visibility == Visibility::HostsToml {
-            sorter.shown.visible.extend(headers(file.text));
-        }
-        sorter.shown
-    }
-
-    /// One line of a file in which nothing is known, if the line itself is harmless.
-    pub(super) fn line(file: &File<'_>, line: Range<usize>) -> Option<Self> {
-        let text = file.text.get(line.clone())?;
-        let harmless = file.visibility == Visibility::Registries && is_harmless_toml(text);
-        harmless.then(|| Self { visible: vec![line], hidden: Vec::new() })
-    }
-
-    pub(super) fn is_visible(&self, at: usize) -> bool {
-        // Hidden wins: an alias repeats the places of what it stands for.
-        self.hidden_at(at).is_none() && self.visible.iter().any(|range| range.contains(&at))
-    }
-
-    /// Which hidden part a byte is in.
-    pub(super) fn hidden_at(&self, at: usize) -> Option<usize> {
-        self.hidden.iter().position(|range| range.contains(&at))
-    }
-}
-
-/// The headers of tables. Each names `host` again, which has its place in the tree only once.
-fn headers(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let mut start = 0;
-    text.split_inclusive('\n').filter_map(move |line| {
-        let here = start;
-        start += line.len();
-        let header = line.trim();
-        let is_header =
-            header.starts_with("[host.") && header.ends_with(']') && !header.contains(['@', '#', '=']);
-        is_header.then_some(here..start)
-    })
-}
-
-/// Whether a character that belongs to no part may be shown.
-pub(super) fn is_structure(c: char) -> bool {
-    " \t{}[]:,-=.".contains(c)
-}
-
 /// A name on the way from the root; `None` for a step into a list.
-type Path<'a> = Vec<Option<&'a str>>;
-
-struct Sorter<'f> {
-    file: &'f File<'f>,
-    shown: Shown,
-}
-
-impl Sorter<'_> {
-    fn value<'a>(&mut self, node: &'a Node, path: &mut Path<'a>) {
-        match &node.content {
-            Content::Leaf(_) => {
-                // Wherever it stands, this may be `user:password@host`.
-                let at_sign = self.file.text.get(node.span.clone()).is_none_or(|text| text.contains('@'));
-                self.sort(&node.span, !at_sign && shows_value(self.file.visibility, path));
-            }
-            Content::List(items) => {
-                for item in items {
-                    path.push(None);
-                    self.value(item, path);
-                    path.pop();
-                }
-            }
-            Content::Map(members) => {
-                for member in members {
-                    path.push(Some(&member.name));
-                    let harmless = !member.name.contains('@') && shows_name(self.file.visibility, path);
-                    self.sort(&member.name_span, harmless);
-                    self.value(&member.node, path);
-                    path.pop();
-                }
-            }
-        }
-    }
-
-    fn sort(&mut self, span: &Range<usize>, visible: bool) {
-        let parts = if visible { &mut self.shown.visible } else { &mut self.shown.hidden };
-        parts.push(span.clone());
-    }
-}
+pub(super) type Path<'a> = Vec<Option<&'a str>>;
 
 /// The keys of `registries.conf` whose values are worth showing.
 const REGISTRIES_KEYS: [&str; 17] = [
@@ -172,7 +77,7 @@ const HOST_KEYS: [&str; 9] = [
 const K3S_TLS: [&str; 4] = ["ca_file", "cert_file", "key_file", "insecure_skip_verify"];
 
 /// Whether the name at the end of the path is harmless.
-fn shows_name(visibility: Visibility, path: &[Option<&str>]) -> bool {
+pub(super) fn shows_name(visibility: Visibility, path: &[Option<&str>]) -> bool {
     match visibility {
         Visibility::Registries => true,
         Visibility::AuthFile => match path {
@@ -222,7 +127,7 @@ fn shows_name(visibility: Visibility, path: &[Option<&str>]) -> bool {
 }
 
 /// Whether the leaf at the end of the path is harmless.
-fn shows_value(visibility: Visibility, path: &[Option<&str>]) -> bool {
+pub(super) fn shows_value(visibility: Visibility, path: &[Option<&str>]) -> bool {
     match (visibility, path) {
         (Visibility::Registries, [Some("aliases"), _]) => true,
         (Visibility::Registries, path) => path.iter().flatten().all(|name| is_one_of(name, &REGISTRIES_KEYS)),
@@ -268,7 +173,7 @@ fn in_object<'p, 'a>(path: &'p [Option<&'a str>]) -> &'p [Option<&'a str>] {
 }
 
 /// Whether a line of a broken `registries.conf` is a header or a key that we know.
-fn is_harmless_toml(line: &str) -> bool {
+pub(super) fn is_harmless_toml(line: &str) -> bool {
     let name = line.split('=').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
     let known = name.starts_with('[') || (line.contains('=') && is_one_of(name, &REGISTRIES_KEYS));
     known && !line.contains(['#', '@'])

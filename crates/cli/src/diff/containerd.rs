@@ -1,9 +1,9 @@
 //! What changes in the files that containerd and k3s read: for each host, whom containerd asks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use pullwright_documents::documents;
+use pullwright_documents::{Text, documents};
 use pullwright_engine::containerd::{By, CertsD, Endpoint, host_of_folder, k3s};
 use pullwright_engine::finding::Finding;
 use pullwright_engine::registries::{MirrorUse, Notice};
@@ -24,7 +24,7 @@ pub(super) struct Asked {
 }
 
 /// One place that is asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub(super) struct Place {
     pub(super) url: String,
     pub(super) serves: MirrorUse,
@@ -46,7 +46,8 @@ impl Place {
 /// What is different for each host that a file of `certs.d` is written or removed for.
 pub(super) fn changes(folders: &[(String, Option<String>)], files: &[NodeFile]) -> Vec<FileChange> {
     let new: Vec<_> = files.iter().filter_map(|file| Some((folder_of(&file.path)?, &file.text))).collect();
-    let is_new = |folder: &str| new.iter().any(|(name, _)| *name == folder);
+    let names: HashSet<&str> = new.iter().map(|(folder, _)| *folder).collect();
+    let is_new = |folder: &str| names.contains(folder);
     let ours = |text: &Option<String>| text.as_deref().is_some_and(Rendering::is_ours);
     let (mut before, mut after) = (CertsD::default(), CertsD::default());
     for (folder, text) in folders {
@@ -62,12 +63,14 @@ pub(super) fn changes(folders: &[(String, Option<String>)], files: &[NodeFile]) 
     let touched = folders.iter().filter(|(folder, text)| is_new(folder) || ours(text));
     let touched: BTreeSet<&str> =
         touched.map(|(folder, _)| folder.as_str()).chain(new.iter().map(|(folder, _)| *folder)).collect();
+    let there: HashMap<&str, &Option<String>> =
+        folders.iter().map(|(folder, text)| (folder.as_str(), text)).collect();
     let change = |folder: &str| {
         let asked = Asked::compare(&host_of_folder(folder)?, &before, &after)?;
-        let there = folders.iter().find(|(name, _)| name == folder);
+        let there = there.get(folder);
         Some(FileChange {
             path: [CERTS_D, folder, "hosts.toml"].iter().collect(),
-            foreign: there.is_some_and(|(_, text)| text.is_some() && !ours(text)),
+            foreign: there.is_some_and(|text| text.is_some() && !ours(text)),
             changes: vec![What::Asked(asked)],
         })
     };
@@ -91,12 +94,13 @@ pub(super) fn changes_of_k3s(old: Option<&str>, new: &str) -> Result<Vec<FileCha
 
 /// What k3s makes of its file.
 fn certs_d_of_k3s(path: &Path, text: &str) -> Result<CertsD, Message> {
-    let file = File { path, text, visibility: Visibility::K3sRegistries };
-    let documents = documents(text).map_err(|error| file.unreadable(&error))?;
+    let text = Text::new(text.to_owned());
+    let file = File { path, text: &text, visibility: Visibility::K3sRegistries };
+    let documents = documents(&text).map_err(|error| file.unreadable(&error))?;
     let Some(document) = documents.first() else { return Ok(CertsD::default()) };
     let registries = k3s::Registries::read(&document.value()).map_err(|error| {
         let finding = Finding::error("k3s/type", error.at.clone(), error.to_string());
-        file.finding(document, &finding).with_help("k3s does not start with this file")
+        file.written(document).finding(&finding).with_help("k3s does not start with this file")
     })?;
     Ok(registries.certs_d())
 }
@@ -122,7 +126,8 @@ fn notice(old: &[Place], new: &[Place]) -> Notice {
     let tags = |places: &[Place]| -> Vec<_> {
         places.iter().filter(|place| place.serves == MirrorUse::All).cloned().collect()
     };
-    let all_stay = old.iter().all(|place| new.contains(place));
+    let stay: HashSet<_> = new.iter().collect();
+    let all_stay = old.iter().all(|place| stay.contains(place));
     if all_stay && tags(old) == tags(new) { Notice::Nobody } else { Notice::Pulls }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pullwright_documents::{Node, yaml_documents};
+use pullwright_documents::{Node, Text, yaml_documents};
 use pullwright_engine::containerd::k3s::Registries;
 use pullwright_engine::containerd::{CertsD, Collected, folder_name, import};
 use pullwright_engine::finding::Finding;
@@ -28,21 +28,19 @@ pub(super) struct Read {
 
 /// A file that findings are about.
 pub(super) enum ImportedFile {
-    HostsToml { path: PathBuf, text: String },
-    K3s { path: PathBuf, text: String, document: Option<Node> },
+    HostsToml { path: PathBuf, text: Text },
+    K3s { path: PathBuf, text: Text, document: Option<Node> },
 }
 
 impl ImportedFile {
     /// What is to be said about it.
     pub(super) fn messages<'f>(&self, findings: impl Iterator<Item = &'f Finding>) -> Vec<Message> {
         match self {
-            Self::HostsToml { path, text } => {
-                let file = hosts_toml::file(path, text);
-                findings.map(|finding| hosts_toml::message(&file, finding)).collect()
-            }
+            Self::HostsToml { path, text } => hosts_toml::messages(&hosts_toml::file(path, text), findings),
             Self::K3s { path, text, document: Some(document) } => {
                 let file = File { path, text, visibility: Visibility::K3sRegistries };
-                findings.map(|finding| file.finding(document, finding)).collect()
+                let written = file.written(document);
+                findings.map(|finding| written.finding(finding)).collect()
             }
             Self::K3s { document: None, .. } => findings.map(Message::from).collect(),
         }
@@ -87,7 +85,9 @@ fn certs_d(folder: &Path) -> Result<Read, Message> {
         match file.is_file().then(|| manifests::text(&file)).transpose() {
             Ok(text) => {
                 certs.insert(&name, text.as_deref());
-                files.extend(text.map(|text| (name, ImportedFile::HostsToml { path: file, text })));
+                files.extend(
+                    text.map(|text| (name, ImportedFile::HostsToml { path: file, text: Text::new(text) })),
+                );
             }
             Err(message) => messages.push(message),
         }
@@ -108,7 +108,7 @@ fn hosts_file(path: &Path, registry: Option<&str>) -> Result<Read, Message> {
     let text = manifests::text(path)?;
     let mut certs = CertsD::default();
     certs.insert(&folder, Some(&text));
-    let file = ImportedFile::HostsToml { path: path.to_owned(), text };
+    let file = ImportedFile::HostsToml { path: path.to_owned(), text: Text::new(text) };
     Ok(imported(&certs, BTreeMap::from([(folder, file)])))
 }
 
@@ -135,7 +135,7 @@ fn imported(certs: &CertsD, mut files: BTreeMap<String, ImportedFile>) -> Read {
 }
 
 fn registries_yaml(path: &Path) -> Result<Read, Message> {
-    let text = manifests::text(path)?;
+    let text = Text::new(manifests::text(path)?);
     let file = File { path, text: &text, visibility: Visibility::K3sRegistries };
     let documents = yaml_documents(&text).map_err(|error| file.unreadable(&error))?;
     let document = documents.into_iter().next();

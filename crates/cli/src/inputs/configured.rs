@@ -5,7 +5,7 @@ use std::path::Path;
 use pullwright_engine::finding::Severity;
 use pullwright_engine::mirrors::{MirrorSet, RegistrySources};
 use pullwright_engine::plan::PullPlan;
-use pullwright_engine::registries::RegistriesConf;
+use pullwright_engine::registries::{Recorded, RegistriesConf, ShortNameRule};
 
 use super::crio_files::CrioFiles;
 use super::manifests::ManifestFile;
@@ -17,6 +17,8 @@ use crate::render::{REGISTRIES_CONF, Rendering};
 /// The configuration that decides a pull, and the objects it comes from, if any.
 pub(crate) struct Configured {
     pub(crate) registries: RegistriesConf,
+    /// What the runtime does about short names.
+    pub(crate) short_names: ShortNameRule,
     /// The objects of which at least a part counts.
     sets: Vec<MirrorSet>,
     sources: RegistrySources,
@@ -36,17 +38,25 @@ impl Configured {
         if objects.is_empty() {
             return Ok(Self {
                 registries: node.registries(arguments)?,
+                short_names: node.short_names(arguments)?,
                 sets: Vec::new(),
                 sources: RegistrySources::default(),
                 warnings: Vec::new(),
             });
         }
-        let files = if arguments.is_named() { CrioFiles::read(node, arguments)? } else { CrioFiles::none()? };
+        let (files, recorded, short_names) = if arguments.is_named() {
+            let recorded = node.recorded_aliases(arguments);
+            (CrioFiles::read(node, arguments)?, recorded, node.short_names(arguments)?)
+        } else {
+            let asked_for = arguments.short_name_mode.map(ShortNameRule::from);
+            (CrioFiles::none()?, Recorded::default(), asked_for.unwrap_or_default())
+        };
         let judged = mirror_sets::judge(objects, None);
         let rendering = Rendering::for_crio(&judged.merged, Some(&files.base));
         let warnings = judged.verdicts.into_iter().flat_map(|judged| judged.messages);
         Ok(Self {
-            registries: files.with(&rendering.files)?.registries,
+            registries: files.with(&rendering.files)?.registries.with_recorded(recorded),
+            short_names,
             sets: judged.sets,
             sources: judged.sources,
             // What is broken hurts only itself, so a plan is an answer all the same.

@@ -8,6 +8,7 @@ use super::{NodeFiles, refused_registries};
 use crate::args;
 use crate::diagnostic::{File, Message, Visibility};
 use crate::render::{NodeFile, REGISTRIES_CONF, SEARCH_DROP_IN};
+use pullwright_documents::Text;
 
 /// What a node has today.
 pub(crate) struct CrioFiles {
@@ -82,8 +83,10 @@ impl CrioFiles {
 }
 
 fn parsed(path: &Path, text: &str) -> Result<ConfFile, Message> {
-    let file = File { path, text, visibility: Visibility::Registries };
-    ConfFile::parse(text).map_err(|error| refused_registries(&file, &error))
+    ConfFile::parse(text).map_err(|error| {
+        let text = Text::new(text.to_owned());
+        refused_registries(&File { path, text: &text, visibility: Visibility::Registries }, &error)
+    })
 }
 
 /// The loader gives the main file before the drop-ins, but a node may have only drop-ins.

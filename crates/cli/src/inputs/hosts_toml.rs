@@ -2,34 +2,41 @@
 
 use std::path::Path;
 
-use pullwright_documents::toml_document;
+use pullwright_documents::{Text, toml_document};
 use pullwright_engine::containerd::HostsToml;
 use pullwright_engine::finding::Finding;
 
 use crate::diagnostic::{File, Message, Visibility};
 
 /// A file whose text messages point into.
-pub(crate) fn file<'a>(path: &'a Path, text: &'a str) -> File<'a> {
+pub(crate) fn file<'a>(path: &'a Path, text: &'a Text) -> File<'a> {
     File { path, text, visibility: Visibility::HostsToml }
 }
 
 /// What containerd says about the file, and what a person should know.
 pub(crate) fn check(file: &File<'_>) -> Vec<Message> {
     match HostsToml::parse(file.text) {
-        Ok(hosts) => hosts.findings().iter().map(|finding| message(file, finding)).collect(),
-        Err(error) => vec![message(file, &error.finding())],
+        Ok(hosts) => messages(file, hosts.findings()),
+        Err(error) => messages(file, [&error.finding()]),
     }
 }
 
-/// A finding in the file. What is no TOML has no places but the one where reading stopped.
-pub(crate) fn message(file: &File<'_>, finding: &Finding) -> Message {
+/// Findings in the file. What is no TOML has no places but the one where reading stopped.
+pub(crate) fn messages<'f>(file: &File<'_>, findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Message> {
+    let findings = findings.into_iter();
     match toml_document(file.text) {
-        Ok(document) => file.finding(&document, finding),
-        Err(error) => Message {
-            severity: finding.severity,
-            rule: Some(finding.rule),
-            help: finding.help.clone(),
-            ..file.unreadable(&error)
-        },
+        Ok(document) => {
+            let written = file.written(&document);
+            findings.map(|finding| written.finding(finding)).collect()
+        }
+        Err(error) => {
+            let unreadable = |finding: &Finding| Message {
+                severity: finding.severity,
+                rule: Some(finding.rule),
+                help: finding.help.clone(),
+                ..file.unreadable(&error)
+            };
+            findings.map(unreadable).collect()
+        }
     }
 }

@@ -1,16 +1,17 @@
 //! Kubernetes objects in YAML and JSON files, and the pull secrets among them.
 
+use std::collections::HashSet;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use pullwright_engine::credentials::{PullSecret, Secret, SecretError};
 use pullwright_engine::finding::{DocPath, Finding, Severity, Step};
-use pullwright_nodefiles::NodeRoot;
+use pullwright_nodefiles::{NodeRoot, text as text_of_bytes};
 
 use super::unreadable;
 use crate::diagnostic::{File, Message, Visibility};
-use pullwright_documents::{Documents, Node, each_document, extended};
+use pullwright_documents::{Documents, Node, Text, each_document, extended};
 
 /// The rule of what is no YAML and no JSON.
 const UNREADABLE: &str = "manifests/unreadable";
@@ -21,7 +22,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 /// A file of manifests.
 pub(crate) struct ManifestFile {
     pub(crate) path: PathBuf,
-    pub(crate) text: String,
+    pub(crate) text: Text,
     /// Those that can be read.
     pub(crate) documents: Vec<Node>,
     /// Why others cannot, or none of them.
@@ -54,7 +55,9 @@ pub(crate) fn text(path: &Path) -> Result<String, Message> {
 /// The same, for whoever has other words for what went wrong.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     if path == Path::new("-") {
-        io::read_to_string(io::stdin())
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes)?;
+        text_of_bytes(bytes)
     } else {
         NodeRoot::this_machine().read_text(path)
     }
@@ -93,7 +96,7 @@ impl ManifestFile {
 
     pub(crate) fn new(text: String, path: PathBuf) -> Self {
         let Documents { read, unreadable } = each_document(&text);
-        let mut file = Self { path, text, documents: read, unreadable: Vec::new() };
+        let mut file = Self { path, text: Text::new(text), documents: read, unreadable: Vec::new() };
         let message = |error| Message { rule: Some(UNREADABLE), ..file.file().unreadable(error) };
         file.unreadable = unreadable.iter().map(message).collect();
         file
@@ -102,24 +105,29 @@ impl ManifestFile {
     /// A file that is there and has no text.
     pub(crate) fn unread(why: Message, path: PathBuf) -> Self {
         let unreadable = vec![Message { rule: Some(UNREADABLE), ..why }];
-        Self { path, text: String::new(), documents: Vec::new(), unreadable }
+        Self { path, text: Text::new(String::new()), documents: Vec::new(), unreadable }
     }
 
     pub(crate) fn file(&self) -> File<'_> {
         File { path: &self.path, text: &self.text, visibility: Visibility::Manifests }
     }
 
-    /// A finding about a Secret. The engine speaks of `data`, which is what the API server makes of `stringData`.
-    pub(crate) fn secret_finding(&self, secret: &Node, finding: &Finding) -> Message {
-        let mut finding = finding.clone();
-        if let [Step::Key(section), rest @ ..] = finding.at.steps()
-            && let [Step::Key(key), ..] = rest
-            && section == "data"
-            && secret.get("stringData").is_some_and(|section| section.get(key).is_some())
-        {
-            finding.at = extended(DocPath::root().key("stringData"), rest);
-        }
-        self.file().finding(secret, &finding)
+    /// Findings about a Secret. The engine speaks of `data`, which is what the API server makes of `stringData`.
+    pub(crate) fn secret_findings(&self, secret: &Node, findings: &[Finding]) -> Vec<Message> {
+        let written = self.file().written(secret);
+        let names = secret.get("stringData").into_iter().flat_map(Node::members);
+        let written_as_text: HashSet<_> = names.map(|member| member.name.as_str()).collect();
+        let message = |finding: &Finding| match finding.at.steps() {
+            [Step::Key(section), rest @ ..]
+                if section == "data"
+                    && matches!(rest, [Step::Key(key), ..] if written_as_text.contains(key.as_str())) =>
+            {
+                let at = extended(DocPath::root().key("stringData"), rest);
+                written.finding(&Finding { at, ..finding.clone() })
+            }
+            _ => written.finding(finding),
+        };
+        findings.iter().map(message).collect()
     }
 }
 

@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 use pullwright_engine::credentials::{AuthFile, DocumentError, PullSecret};
 use pullwright_engine::finding::Finding;
 use pullwright_engine::kubelet::CredentialProviderConfig;
-use pullwright_engine::registries::{ConfError, LoaderEnv, RegistriesConf};
-use pullwright_nodefiles::{LoadError, NodeRoot};
+use pullwright_engine::registries::{ConfError, LoaderEnv, Recorded, RegistriesConf, ShortNameRule};
+use pullwright_nodefiles::{CrioLoadError, LoadError, NodeRoot, NotUtf8};
 
 use manifests::ManifestFile;
 use pull_secrets::PullSecrets;
 
-use crate::diagnostic::{File, Message, Visibility};
+use crate::diagnostic::{File, FilePlace, Message, Visibility};
 use crate::{Failure, args};
-use pullwright_documents::{json_document, toml_document};
+use pullwright_documents::{Position, Text, go_toml_document, json_document};
 
 /// Where the kubelet keeps the node's own credentials.
 pub(crate) const GLOBAL_AUTH_FILE: &str = "/var/lib/kubelet/config.json";
@@ -87,6 +87,25 @@ impl NodeFiles {
         self.root.registries(&loader(arguments)).map_err(|error| self.refused(error))
     }
 
+    /// What the runtime does about short names.
+    pub(crate) fn short_names(&self, arguments: &args::Node) -> Result<ShortNameRule, Message> {
+        if let Some(mode) = arguments.short_name_mode {
+            return Ok(mode.into());
+        }
+        self.root.short_name_rule().map_err(|error| match error {
+            CrioLoadError::Read { path, source } => unreadable(&self.shown(&path), &source),
+            CrioLoadError::Refused { path, source } => {
+                Message::error(format!("CRI-O does not start with {}: {source}", self.shown(&path).display()))
+                    .with_help("mend the file, or give --short-name-mode to do without it")
+            }
+        })
+    }
+
+    /// The aliases that were recorded on the node.
+    pub(crate) fn recorded_aliases(&self, arguments: &args::Node) -> Recorded {
+        self.root.recorded_aliases(&loader(arguments))
+    }
+
     /// The files of that configuration, in order.
     pub(crate) fn registries_texts(&self, arguments: &args::Node) -> Result<Vec<(PathBuf, String)>, Message> {
         self.root.registries_texts(&loader(arguments)).map_err(|error| self.refused(error))
@@ -98,7 +117,7 @@ impl NodeFiles {
                 unreadable(&self.shown(&path), &source)
             }
             LoadError::Refused { path, text, source } => {
-                let path = self.shown(&path);
+                let (path, text) = (self.shown(&path), Text::new(text));
                 refused_registries(
                     &File { path: &path, text: &text, visibility: Visibility::Registries },
                     &source,
@@ -114,9 +133,9 @@ impl NodeFiles {
             return if named.is_some() { Err(missing(&self.shown(path))) } else { Ok(None) };
         };
         AuthFile::parse(text.as_bytes()).map(Some).map_err(|error| {
-            let shown = self.shown(path);
+            let (shown, text) = (self.shown(path), Text::new(text));
             let file = File { path: &shown, text: &text, visibility: Visibility::AuthFile };
-            refused_auth_file(&file, &error)
+            refused_auth_file(&file, &[error]).remove(0)
         })
     }
 }
@@ -131,24 +150,41 @@ fn loader(arguments: &args::Node) -> LoaderEnv {
 
 /// A `registries.conf` that the runtime refuses.
 pub(crate) fn refused_registries(file: &File<'_>, error: &ConfError) -> Message {
-    let finding = Finding::from(error);
-    match (&error.span, toml_document(file.text)) {
-        (None, Ok(document)) => file.finding(&document, &finding),
+    refused_registries_for(file, error, vec![Finding::from(error)]).remove(0)
+}
+
+/// The same, with everything that it is refused for at its own place.
+pub(crate) fn registries_refusals(file: &File<'_>, error: &ConfError) -> Vec<Message> {
+    refused_registries_for(file, error, error.findings())
+}
+
+fn refused_registries_for(file: &File<'_>, error: &ConfError, findings: Vec<Finding>) -> Vec<Message> {
+    match (&error.span, go_toml_document(file.text)) {
+        (None, Ok(document)) => {
+            let written = file.written(&document);
+            findings.iter().map(|finding| written.finding(finding)).collect()
+        }
         // What is no TOML has no places, only bytes.
         (span, _) => {
-            let message = file.at(&[], span.clone().unwrap_or_default(), &finding.message);
-            Message { rule: Some(finding.rule), help: finding.help, ..message }
+            let message = |finding: Finding| Message {
+                rule: Some(finding.rule),
+                help: finding.help,
+                ..file.error(span.clone().unwrap_or_default(), &finding.message)
+            };
+            findings.into_iter().map(message).collect()
         }
     }
 }
 
-/// An auth file that the runtime refuses as a whole.
-pub(crate) fn refused_auth_file(file: &File<'_>, error: &DocumentError) -> Message {
-    let finding = error.finding();
-    match json_document(file.text) {
-        Ok(document) => file.finding(&document, &finding),
-        Err(error) => Message { rule: Some(finding.rule), help: finding.help, ..file.unreadable(&error) },
-    }
+/// An auth file that the runtime refuses as a whole, for each of these.
+pub(crate) fn refused_auth_file(file: &File<'_>, errors: &[DocumentError]) -> Vec<Message> {
+    let document = json_document(file.text);
+    let written = document.as_ref().map(|document| file.written(document));
+    let message = |finding: Finding| match &written {
+        Ok(written) => written.finding(&finding),
+        Err(error) => Message { rule: Some(finding.rule), help: finding.help, ..file.unreadable(error) },
+    };
+    errors.iter().map(|error| message(error.finding())).collect()
 }
 
 /// What a namespace and the kubelet bring to a pull.
@@ -182,6 +218,15 @@ impl Cluster {
 
 /// A file or folder that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Message {
+    if let Some(NotUtf8 { line, column }) = NotUtf8::of(error) {
+        let place = FilePlace {
+            path: path.display().to_string(),
+            position: Position { line, column },
+            excerpt: None,
+        };
+        let message = Message::error(format!("cannot read {}: not UTF-8 text", path.display()));
+        return Message { place: Some(Box::new(place)), ..message }.with_help("save the file as UTF-8");
+    }
     let message = Message::error(format!("cannot read {}: {error}", path.display()));
     match error.kind() {
         io::ErrorKind::PermissionDenied => message.with_help("run as a user who may read it, such as root"),

@@ -8,7 +8,7 @@ use pullwright_engine::kubelet::{ConfigFile, CredentialProviderConfig, lint};
 
 use super::{NodeFiles, missing};
 use crate::diagnostic::{File, Message, Visibility};
-use pullwright_documents::{Node, Unreadable, documents, json_document};
+use pullwright_documents::{Node, Text, Unreadable, documents, json_document};
 
 /// Where to look when no path is given: the first that is there.
 pub(crate) const USUAL_PLACES: [&str; 2] =
@@ -61,15 +61,17 @@ pub(crate) fn read(
     let mut texts = Vec::new();
     for ProviderFile { path, text } in &files {
         let shown = node.shown(path);
-        let file = File { path: &shown, text, visibility: Visibility::ProviderConfig };
-        let (document, json) = json_of(text).map_err(|error| file.unreadable(&error))?;
+        let text = Text::new(text.clone());
+        let file = File { path: &shown, text: &text, visibility: Visibility::ProviderConfig };
+        let (document, json) = json_of(&text).map_err(|error| file.unreadable(&error))?;
         texts.push((shown.display().to_string(), json));
         // The kubelet's own words do not say where; the same rule checked alone does.
         let errors = lint::lint(&texts[texts.len() - 1].1);
         let mut errors = errors.iter().filter(|finding| finding.severity == Severity::Error);
         if let Some(finding) = errors.next() {
             return Err(file
-                .finding(&document, finding)
+                .written(&document)
+                .finding(finding)
                 .with_help("the kubelet does not start with this file"));
         }
     }

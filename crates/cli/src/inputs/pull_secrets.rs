@@ -45,13 +45,13 @@ impl<'a> PullSecrets<'a> {
                 let name = pull_secret.name().clone();
                 let twice = format!("a Secret {name} was read before; this one counts");
                 if self.secrets.insert(name, pull_secret).is_some() {
-                    self.warn(file.file().at(&[secret], secret.span.clone(), &twice));
+                    self.warn(file.file().written(secret).error(secret.span.clone(), &twice));
                 }
                 findings
             }
         };
-        for finding in findings {
-            self.warn(file.secret_finding(secret, &finding));
+        for message in file.secret_findings(secret, &findings) {
+            self.warn(message);
         }
     }
 

@@ -1,6 +1,6 @@
 //! One file checked as what it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use pullwright_engine::containerd::Daemon;
@@ -16,15 +16,16 @@ use super::report::Checked;
 use crate::diagnostic::{File, Message, Visibility};
 use crate::inputs::manifests::{ManifestFile, NotUsed, read_secret, secrets_of};
 use crate::inputs::providers::json_of;
-use crate::inputs::{hosts_toml, mirror_sets, refused_auth_file, refused_registries};
-use pullwright_documents::{Node, extended, json_document, toml_document};
+use crate::inputs::{hosts_toml, mirror_sets, refused_auth_file, registries_refusals};
+use pullwright_documents::{Node, Text, extended, go_toml_document, json_document, toml_document};
 
 /// A file that is checked on its own.
 pub(super) fn file(kind: Kind, path: PathBuf, text: String) -> Checked {
+    let text = Text::new(text);
     let file = |visibility| File { path: &path, text: &text, visibility };
     let messages = match kind {
         Kind::Manifests => {
-            let checked = manifests(&[ManifestFile::new(text, path.clone())]);
+            let checked = manifests(&[ManifestFile::new(text.to_string(), path.clone())]);
             checked.into_iter().flat_map(|checked| checked.messages).collect()
         }
         Kind::Registries => registries(&file(Visibility::Registries)),
@@ -39,11 +40,12 @@ pub(super) fn file(kind: Kind, path: PathBuf, text: String) -> Checked {
 }
 
 fn registries(file: &File<'_>) -> Vec<Message> {
-    match (ConfFile::parse(file.text), toml_document(file.text)) {
+    match (ConfFile::parse(file.text), go_toml_document(file.text)) {
         (Ok(conf), Ok(document)) => {
-            conf.findings().iter().map(|finding| file.finding(&document, finding)).collect()
+            let written = file.written(&document);
+            conf.findings().iter().map(|finding| written.finding(finding)).collect()
         }
-        (Err(error), _) => vec![refused_registries(file, &error)],
+        (Err(error), _) => registries_refusals(file, &error),
         (Ok(_), Err(error)) => vec![file.unreadable(&error)],
     }
 }
@@ -51,8 +53,8 @@ fn registries(file: &File<'_>) -> Vec<Message> {
 fn containerd_config(file: &File<'_>) -> Vec<Message> {
     match toml_document(file.text) {
         Ok(document) => {
-            let findings = Daemon::read(file.text).findings;
-            findings.iter().map(|finding| file.finding(&document, finding)).collect()
+            let written = file.written(&document);
+            Daemon::read(file.text).findings.iter().map(|finding| written.finding(finding)).collect()
         }
         Err(error) => vec![file.unreadable(&error)],
     }
@@ -63,16 +65,17 @@ fn provider_config(file: &File<'_>) -> Vec<Message> {
         Ok(read) => read,
         Err(error) => return vec![Message { rule: Some("kubelet/decode"), ..file.unreadable(&error) }],
     };
+    let written = file.written(&document);
     let mut messages = Vec::new();
     // In JSON the engine finds them; on the way from YAML they are lost.
     if json_document(file.text).is_err() {
         for span in document.repeated_names() {
-            let message = file.at(&[&document], span, "this key is already set in its map");
+            let message = written.error(span, "this key is already set in its map");
             messages
                 .push(Message { rule: Some("kubelet/decode"), ..message }.with_help("remove one of the two"));
         }
     }
-    messages.extend(kubelet::lint(&json).iter().map(|finding| file.finding(&document, finding)));
+    messages.extend(kubelet::lint(&json).iter().map(|finding| written.finding(finding)));
     messages
 }
 
@@ -86,13 +89,15 @@ fn kubelet_config(file: &File<'_>) -> Vec<Message> {
         serialize: value["serializeImagePulls"].as_bool(),
         at_once: value["maxParallelImagePulls"].as_i64(),
     };
-    kubelet::pulls(said).iter().map(|finding| file.finding(&document, finding)).collect()
+    let written = file.written(&document);
+    kubelet::pulls(said).iter().map(|finding| written.finding(finding)).collect()
 }
 
 fn auth_file(file: &File<'_>) -> Vec<Message> {
     match (AuthFile::parse(file.text.as_bytes()), json_document(file.text)) {
         (Ok(auth), Ok(document)) => {
-            auth.findings().iter().map(|finding| file.finding(&document, finding)).collect()
+            let written = file.written(&document);
+            auth.findings().iter().map(|finding| written.finding(finding)).collect()
         }
         (Err(error), _) => refusals(file, error, Format::Auths),
         (Ok(_), Err(error)) => vec![file.unreadable(&error)],
@@ -115,7 +120,8 @@ fn dockercfg(file: &File<'_>) -> Vec<Message> {
         at: extended(DocPath::root(), finding.at.steps().get(2..).unwrap_or_default()),
         ..finding.clone()
     };
-    secret.findings().iter().map(|finding| file.finding(&document, &in_file(finding))).collect()
+    let written = file.written(&document);
+    secret.findings().iter().map(|finding| written.finding(&in_file(finding))).collect()
 }
 
 /// Everything for which the runtime refuses the file, not only the first.
@@ -124,22 +130,24 @@ fn refusals(file: &File<'_>, error: DocumentError, format: Format) -> Vec<Messag
         Ok(document) => document.mismatches().iter().cloned().map(DocumentError::from).collect(),
         Err(_) => vec![error],
     };
-    errors.iter().map(|error| refused_auth_file(file, error)).collect()
+    refused_auth_file(file, &errors)
 }
 
 /// The Secrets, mirror sets and Images in files of manifests. Other objects, and Secrets of other types, are nobody's concern
 /// here. Mirror sets are judged together, since what one says may contradict another.
 pub(super) fn manifests(files: &[ManifestFile]) -> Vec<Checked> {
-    let judged = mirror_sets::judge(mirror_sets::read(files), None).verdicts;
-    let check = |manifests: &ManifestFile| {
+    let mut of_files: HashMap<*const ManifestFile, Vec<Message>> = HashMap::new();
+    for judged in mirror_sets::judge(mirror_sets::read(files), None).verdicts {
+        of_files.entry(judged.object.file).or_default().extend(judged.messages);
+    }
+    let mut check = |manifests: &ManifestFile| {
         let documents = manifests.documents.iter();
         let secrets = documents.flat_map(secrets_of).flat_map(|secret| of_secret(manifests, secret));
-        let of_file = judged.iter().filter(|judged| std::ptr::eq(judged.object.file, manifests));
-        let mirror_sets = of_file.flat_map(|judged| judged.messages.clone());
+        let mirror_sets = of_files.remove(&std::ptr::from_ref(manifests)).unwrap_or_default();
         let messages = manifests.unreadable.iter().cloned().chain(secrets).chain(mirror_sets);
         Checked::new(manifests.path.clone(), Kind::Manifests, messages.collect())
     };
-    files.iter().map(check).collect()
+    files.iter().map(&mut check).collect()
 }
 
 fn of_secret(manifests: &ManifestFile, secret: &Node) -> Vec<Message> {
@@ -148,5 +156,5 @@ fn of_secret(manifests: &ManifestFile, secret: &Node) -> Vec<Message> {
         Err(NotUsed::Broken(finding)) => vec![finding],
         Err(NotUsed::NoPullSecret) => Vec::new(),
     };
-    findings.iter().map(|finding| manifests.secret_finding(secret, finding)).collect()
+    manifests.secret_findings(secret, &findings)
 }

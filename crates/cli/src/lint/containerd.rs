@@ -1,7 +1,10 @@
 //! The files of a node that has containerd: each on its own, and together with `registries.conf`.
 
-use std::path::Path;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
+use pullwright_documents::Text;
 use pullwright_engine::containerd::{CertsD, Daemon, Disagreement, HostsToml, disagreements, folder_name};
 use pullwright_engine::finding::Finding;
 
@@ -33,7 +36,10 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
     }
     // What is wrong with registries.conf is told there.
     let conf = node.registries(&args::Node::default()).ok().filter(|_| has_registries_conf);
-    let mut different = conf.map(|conf| disagreements(&conf, &certs)).unwrap_or_default();
+    let mut different: BTreeMap<Option<String>, Vec<Disagreement>> = BTreeMap::new();
+    for found in conf.map(|conf| disagreements(&conf, &certs)).unwrap_or_default() {
+        different.entry(found.folder.clone()).or_default().push(found);
+    }
     // Where no hosts.toml is, it does not matter whether one would be read.
     if let Some(text) = config.filter(|_| !folders.is_empty()) {
         checked.push(check::file(Kind::ContainerdConfig, node.shown(Path::new(CONFIG)), text));
@@ -42,21 +48,18 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
         let path = node.shown(&daemon.certs_d.join(&folder).join("hosts.toml"));
         let (text, unread) = text.map_or_else(|message| (None, Some(message)), |text| (text, None));
         let has_file = text.is_some();
-        let text = text.unwrap_or_default();
+        let text = Text::new(text.unwrap_or_default());
         let file = hosts_toml::file(&path, &text);
         let mut messages: Vec<_> = unread.into_iter().chain(hosts_toml::check(&file)).collect();
-        for finding in missing_files(node, &daemon.certs_d.join(&folder), &text)? {
-            messages.push(hosts_toml::message(&file, &finding));
-        }
-        let about = |found: &mut Disagreement| found.folder.as_deref() == Some(&folder);
-        messages
-            .extend(different.extract_if(.., about).map(|found| hosts_toml::message(&file, &found.finding)));
+        let mut findings = missing_files(node, &daemon.certs_d.join(&folder), &text)?;
+        findings.extend(different.remove(&Some(folder)).into_iter().flatten().map(|found| found.finding));
+        messages.extend(hosts_toml::messages(&file, &findings));
         if has_file || !messages.is_empty() {
             checked.push(Checked::new(path, Kind::HostsToml, messages));
         }
     }
     // What is left is about hosts that have no folder.
-    for Disagreement { host, finding, .. } in different {
+    for Disagreement { host, finding, .. } in different.into_values().flatten() {
         let path = node.shown(&daemon.certs_d.join(folder_name(&host)).join("hosts.toml"));
         checked.push(Checked::new(path, Kind::HostsToml, vec![Message::from(&finding)]));
     }
@@ -67,14 +70,18 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
 fn missing_files(node: &NodeFiles, folder: &Path, text: &str) -> Result<Vec<Finding>, Message> {
     let Ok(hosts) = HostsToml::parse(text) else { return Ok(Vec::new()) };
     let mut findings = Vec::new();
+    let mut listed: HashMap<PathBuf, HashSet<String>> = HashMap::new();
     for host in hosts.hosts.iter().chain([&hosts.server]) {
         let ca = host.ca.iter().flatten().map(|file| ("ca", file));
         let client = host.client.iter().flat_map(|(file, key)| std::iter::once(file).chain(key));
         for (field, file) in ca.chain(client.filter(|file| !file.is_empty()).map(|file| ("client", file))) {
             let path = folder.join(file);
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { continue };
-            let names = node.names(parent)?.unwrap_or_default();
-            if !names.iter().any(|found| **found == *name.to_string_lossy()) {
+            let names = match listed.entry(parent.to_owned()) {
+                Entry::Occupied(names) => names.into_mut(),
+                Entry::Vacant(new) => new.insert(node.names(parent)?.into_iter().flatten().collect()),
+            };
+            if !names.contains(&*name.to_string_lossy()) {
                 let message =
                     format!("every pull of this registry fails: there is no file {}", path.display());
                 let finding = Finding::error("containerd/missing-file", host.at.key(field), message);

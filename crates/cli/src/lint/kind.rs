@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use pullwright_documents::{Content, Node, documents, toml_document};
+use pullwright_documents::{Content, Node, documents, go_toml_document};
 
 /// The files that lint knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -63,7 +63,7 @@ impl Kind {
 
     fn by_content(text: &str) -> Option<Self> {
         let objects = documents(text).ok().and_then(|documents| documents.iter().find_map(Self::of_document));
-        objects.or_else(|| toml_document(text).ok().and_then(|table| Self::of_table(&table)))
+        objects.or_else(|| go_toml_document(text).ok().and_then(|table| Self::of_table(&table)))
     }
 
     fn of_document(document: &Node) -> Option<Self> {

@@ -1,6 +1,8 @@
 //! The files to migrate: what is in them, and everything for which one cannot be migrated.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::ptr;
 
 use pullwright_api::ImageContentSourcePolicy;
 use pullwright_documents::{Content, Node};
@@ -37,10 +39,12 @@ impl Source {
 /// Reads all files. One that cannot be migrated does not stop the others.
 pub(super) fn read(paths: &[PathBuf]) -> Vec<Source> {
     let (files, mut messages): (Vec<_>, Vec<_>) = paths.iter().map(|path| open(path)).unzip();
+    let places: HashMap<_, _> =
+        files.iter().enumerate().map(|(at, file)| (ptr::from_ref(file), at)).collect();
     // All at once, since objects of one name get in each other's way across files.
     for judged in mirror_sets::judge(mirror_sets::read(&files), None).verdicts {
-        let of_this = files.iter().position(|file| std::ptr::eq(file, judged.object.file));
-        if let Some(messages) = of_this.and_then(|index| messages.get_mut(index)) {
+        let of_this = places.get(&ptr::from_ref(judged.object.file));
+        if let Some(messages) = of_this.and_then(|at| messages.get_mut(*at)) {
             messages.extend(
                 judged.messages.into_iter().filter_map(|message| refusal(judged.object.file, message)),
             );
@@ -108,7 +112,7 @@ impl Source {
         for document in file.documents.iter().filter(|document| !is_empty(document)) {
             if document.get("kind").is_none() {
                 let text = not_decoded(path, "Object 'Kind' is missing");
-                messages.push(file.file().at(&[document], document.span.clone(), &text));
+                messages.push(file.file().written(document).error(document.span.clone(), &text));
             }
             objects.extend(objects_of(document));
         }
@@ -133,7 +137,7 @@ impl Source {
 
 /// Says something about an object, at its place.
 fn told(file: &ManifestFile, object: Object<'_>, finding: &Finding) -> Message {
-    File { visibility: Visibility::MirrorSet, ..file.file() }.finding(object.node, finding)
+    File { visibility: Visibility::MirrorSet, ..file.file() }.written(object.node).finding(finding)
 }
 
 /// The object as the API's own type. Its rules have been found good.

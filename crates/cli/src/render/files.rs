@@ -12,6 +12,7 @@ use super::Runtime;
 use crate::diagnostic::{File, Message, Visibility};
 use crate::inputs::certs_d::CERTS_D;
 use crate::inputs::{manifests, refused_registries};
+use pullwright_documents::Text;
 
 /// Where CRI-O looks for its main file.
 pub(crate) const REGISTRIES_CONF: &str = "/etc/containers/registries.conf";
@@ -100,7 +101,7 @@ impl Rendering {
 
 /// The template that `--base` names.
 pub(super) fn base(path: &Path) -> Result<RegistriesConf, Message> {
-    let text = manifests::text(path)?;
+    let text = Text::new(manifests::text(path)?);
     let file = File { path, text: &text, visibility: Visibility::Registries };
     let conf = ConfFile::parse(&text).map_err(|error| refused_registries(&file, &error))?;
     Ok(RegistriesConf::merge([(path.to_owned(), conf)]))

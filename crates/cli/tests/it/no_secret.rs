@@ -129,7 +129,8 @@ fn fixtures() -> Vec<(String, String)> {
         .chain(others)
         .map(|file| {
             let name = file.file_name().unwrap().to_str().unwrap().to_owned();
-            (name, std::fs::read_to_string(file).unwrap().replace("not-a-real-password", PASSWORD))
+            let text = String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
+            (name, text.replace("not-a-real-password", PASSWORD))
         })
         .collect()
 }

@@ -1,6 +1,8 @@
 //! Who is asked for the images of a registry or of a path in it: by `registries.conf`, and by containerd. Two such
 //! answers can be compared.
 
+use std::collections::HashSet;
+
 use super::certs_d::DOCKER_HUB;
 use super::{By, CertsD, Endpoint, Scheme};
 use crate::reference::Reference;
@@ -12,7 +14,7 @@ const PROBE: &str = "pullwright.probe/image";
 const DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
 /// One place, as `registries.conf` writes it: `host[:port][/path]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Asked {
     pub(super) place: String,
     pub(super) insecure: bool,
@@ -83,11 +85,6 @@ pub(super) fn location(endpoint: &Endpoint) -> Option<String> {
 }
 
 fn once(asked: impl Iterator<Item = Asked>) -> Vec<Asked> {
-    let mut places: Vec<Asked> = Vec::new();
-    for asked in asked {
-        if !places.contains(&asked) {
-            places.push(asked);
-        }
-    }
-    places
+    let mut seen = HashSet::new();
+    asked.filter(|asked| seen.insert(asked.clone())).collect()
 }

@@ -1,6 +1,6 @@
 //! TOML to [`HostsToml`]: the fields that containerd knows, in its order of checking.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -34,15 +34,18 @@ pub(super) fn decode(text: &str) -> Result<HostsToml, HostsError> {
     }
     let order = order::hosts(text);
     let mut hosts = Vec::with_capacity(order.len());
+    let mut seen = HashSet::new();
     for name in &order {
         // Every header of a table has made a table.
         if let Some((fields, at)) = tables.get(name.as_str()) {
-            hosts.push(fields.host(name, at)?);
-            lint::host(name, &hosts, at, fields.override_path, &mut findings);
+            let host = fields.host(name, at)?;
+            let again = !seen.insert(name.as_str());
+            lint::host(name, &host, again, fields.override_path, &mut findings);
+            hosts.push(host);
         }
     }
     let server = file.host(file.server, &root)?;
-    lint::file(&order, tables.keys().copied(), &mut findings);
+    lint::file(&seen, tables.keys().copied(), &mut findings);
     lint::server(file.server, &server, !file.capabilities.is_empty(), &mut findings);
     Ok(HostsToml { hosts, server, findings })
 }

@@ -94,9 +94,9 @@ impl Collected {
         self.imported.by_digest.extend(other.imported.by_digest);
         self.imported.by_tag.extend(other.imported.by_tag);
         let blocked = &mut self.imported.sources.blocked;
-        let new: Vec<_> =
-            other.imported.sources.blocked.into_iter().filter(|host| !blocked.contains(host)).collect();
-        blocked.extend(new);
+        blocked.extend(other.imported.sources.blocked);
+        let mut seen = HashSet::new();
+        blocked.retain(|host| seen.insert(host.clone()));
         let numbered = |(file, finding)| (before + file, finding);
         self.imported.findings.extend(other.imported.findings.into_iter().map(numbered));
         let numbered = |it: Connection| Connection { file: before + it.file, ..it };

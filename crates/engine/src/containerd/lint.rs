@@ -1,5 +1,7 @@
 //! What containerd accepts in a `hosts.toml` and a person did not mean.
 
+use std::collections::HashSet;
+
 use super::decode::{FILE_KEYS, HOST_KEYS, without_user};
 use super::{Host, Scheme};
 use crate::finding::{DocPath, Finding};
@@ -28,18 +30,12 @@ pub(super) fn unknown_key(key: &str, is_file: bool, at: DocPath) -> Finding {
     })
 }
 
-/// Looks at the host that was read last.
-pub(super) fn host(
-    name: &str,
-    hosts: &[Host],
-    at: &DocPath,
-    override_path: bool,
-    findings: &mut Vec<Finding>,
-) {
-    let Some((host, before)) = hosts.split_last() else { return };
+/// Looks at one host, which may have been asked before.
+pub(super) fn host(name: &str, host: &Host, again: bool, override_path: bool, findings: &mut Vec<Finding>) {
+    let at = &host.at;
     if !host.is_usable() {
         findings.push(unusable(name, &host.scheme, at.clone()));
-    } else if before.contains(host) {
+    } else if again {
         let message = format!("{} is asked twice", quote(&without_user(name)));
         let finding = Finding::warning("containerd/host-twice", at.clone(), message);
         findings.push(finding.with_help("keep the tables of one host together"));
@@ -70,8 +66,12 @@ pub(super) fn server(name: &str, server: &Host, has_capabilities: bool, findings
 }
 
 /// Looks at which hosts are asked at all.
-pub(super) fn file<'a>(order: &[String], tables: impl Iterator<Item = &'a str>, findings: &mut Vec<Finding>) {
-    for name in tables.filter(|name| !order.iter().any(|host| host == name)) {
+pub(super) fn file<'a>(
+    asked: &HashSet<&str>,
+    tables: impl Iterator<Item = &'a str>,
+    findings: &mut Vec<Finding>,
+) {
+    for name in tables.filter(|name| !asked.contains(name)) {
         let at = DocPath::root().key("host").key(name);
         let message = format!(
             "{} is never asked: containerd asks hosts with a table of their own",

@@ -1,5 +1,7 @@
 //! What `registries.conf` says and containerd cannot be told, with what happens instead.
 
+use std::collections::HashSet;
+
 use super::asked::{Asked, Asking};
 use super::forbidden::Forbidden;
 use super::render::by_host;
@@ -100,8 +102,11 @@ impl Compared<'_> {
 
     /// Why it cannot be said: the rule's name, and what to know or do.
     fn cause(&self) -> (&'static str, String) {
-        let extra =
-            |by: By| self.found.of(by).iter().filter(move |asked| !self.wanted.of(by).contains(asked));
+        let extra = |by: By| {
+            let wanted: HashSet<_> = self.wanted.of(by).iter().collect();
+            self.found.of(by).iter().filter(move |asked| !wanted.contains(asked))
+        };
+        let by_tag: HashSet<_> = self.wanted.by_tag.iter().collect();
         let (rule, help) = match (self.runtime, self.scope.split_once('/')) {
             (Runtime::Containerd, Some((host, _))) => {
                 let help = format!(
@@ -128,15 +133,11 @@ impl Compared<'_> {
                 "k3s/digest-only",
                 "K3s asks a mirror that serves digests by tag, too, and takes its word for the content",
             ),
-            (Runtime::Containerd, None)
-                if extra(By::Digest).any(|asked| !self.wanted.by_tag.contains(asked)) =>
-            {
-                (
-                    "containerd/wider",
-                    "mirrors of paths are asked by digest for every image of the registry; a digest makes \
+            (Runtime::Containerd, None) if extra(By::Digest).any(|asked| !by_tag.contains(asked)) => (
+                "containerd/wider",
+                "mirrors of paths are asked by digest for every image of the registry; a digest makes \
                      sure of what they give",
-                )
-            }
+            ),
             (runtime, None) if extra(By::Digest).next().is_some() => (
                 if runtime == Runtime::K3s { "k3s/tag-only" } else { "containerd/tag-only" },
                 "a mirror that serves tags is asked by digest, too; a digest makes sure of what it gives",

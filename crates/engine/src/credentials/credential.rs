@@ -12,12 +12,14 @@ use crate::go::base64::{self, CorruptInput};
 const TOKEN_USER: &str = "<token>";
 
 /// What a registry is shown: a user name with a password, or an identity token to get access tokens with.
+///
+/// User name and password are bytes. The runtime sends what `auth` decodes to, be it UTF-8 or not.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Credential {
     /// The user name. It may be a token in disguise, so `Debug` does not show it either.
-    pub username: String,
+    pub username: Vec<u8>,
     /// The password, possibly empty.
-    pub password: Sensitive,
+    pub password: Sensitive<Vec<u8>>,
     /// A refresh token; where it is there, it is used instead of the password.
     pub identity_token: Option<Sensitive>,
 }
@@ -34,10 +36,6 @@ pub enum AuthFieldError {
     /// `auth` is not padded base64. The runtime fails the pull with these words.
     #[error(transparent)]
     Corrupt(#[from] CorruptInput),
-    /// User name or password is not UTF-8. The runtime would send the bytes; we refuse them, because neither
-    /// JSON nor the container runtime interface can carry them to anyone else.
-    #[error("the user name or password is not valid UTF-8")]
-    NotText,
 }
 
 /// Why an entry of a Secret gives no credential.
@@ -59,9 +57,6 @@ pub enum EntryError {
     /// `auth` decodes to a text without a colon.
     #[error("unable to parse auth field, must be formatted as base64(username:password)")]
     NoColon,
-    /// User name or password is not UTF-8.
-    #[error("the user name or password is not valid UTF-8")]
-    NotText,
     /// `username` contains a colon, which neither `auth` nor HTTP basic authentication can express.
     #[error("the user name contains a ':', which no auth file can express")]
     ColonInUsername,
@@ -74,7 +69,13 @@ impl Credential {
     /// A user name with a password.
     #[must_use]
     pub fn basic(username: &str, password: &str) -> Self {
-        Self { username: username.to_owned(), password: password.into(), identity_token: None }
+        Self { username: username.into(), password: Sensitive::new(password.into()), identity_token: None }
+    }
+
+    /// User name and password for those who can carry texts only: JSON and the container runtime interface.
+    #[must_use]
+    pub fn texts(&self) -> Option<(&str, &str)> {
+        Some((str::from_utf8(&self.username).ok()?, str::from_utf8(self.password.expose()).ok()?))
     }
 
     /// Whether there is nothing to show to a registry; the runtime then goes on as if nothing were found.
@@ -92,8 +93,13 @@ impl Credential {
 
     /// The `auth` field of an auth file: padded base64 of `username:password`.
     pub(super) fn auth_field(&self) -> Sensitive {
-        let pair = format!("{}:{}", self.username, self.password.expose());
-        Sensitive::new(base64::encode(pair.as_bytes()))
+        Sensitive::new(base64::encode(&self.pair()))
+    }
+
+    /// `username:password`, for the one place that has to send or write it.
+    #[must_use]
+    pub fn pair(&self) -> Vec<u8> {
+        [&self.username, &b":"[..], self.password.expose()].concat()
     }
 
     /// Reads an entry as containers/image does: only `auth` and `identitytoken` count, padding is required, a
@@ -103,7 +109,7 @@ impl Credential {
         let Some((username, password)) = cut(&decoded) else {
             return Ok(None);
         };
-        let credential = Self::from_parts(username, password, entry).ok_or(AuthFieldError::NotText)?;
+        let credential = Self::from_parts(username, password, entry);
         Ok((!credential.is_empty()).then_some(credential))
     }
 
@@ -141,19 +147,16 @@ impl Credential {
             let (username, password) = cut(&decoded).ok_or(EntryError::NoColon)?;
             Self::from_parts(username, password, entry)
         };
-        let credential = credential.ok_or(EntryError::NotText)?;
         if credential.is_empty() { Err(EntryError::Empty) } else { Ok(credential) }
     }
 
-    fn from_parts(username: &[u8], password: &[u8], entry: &Entry) -> Option<Self> {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
-        let password = text(password)?;
+    fn from_parts(username: &[u8], password: &[u8], entry: &Entry) -> Self {
         let token = entry.identity_token.text();
-        Some(Self {
-            username: text(username)?,
-            password: password.trim_matches('\0').into(),
+        Self {
+            username: username.to_vec(),
+            password: Sensitive::new(without_nul_around(password).to_vec()),
             identity_token: (!token.is_empty()).then(|| token.into()),
-        })
+        }
     }
 }
 
@@ -165,6 +168,14 @@ fn expect_texts(fields: &[(&'static str, &Field)]) -> Result<(), EntryError> {
         }
     }
     Ok(())
+}
+
+fn without_nul_around(bytes: &[u8]) -> &[u8] {
+    let is_content = |byte: &u8| *byte != 0;
+    match (bytes.iter().position(is_content), bytes.iter().rposition(is_content)) {
+        (Some(first), Some(last)) => &bytes[first..=last],
+        _ => &[],
+    }
 }
 
 /// Splits `username:password` at the first colon.
@@ -216,14 +227,27 @@ mod tests {
         }
         let unpadded = runtime(r#"{"auth": "dTpwOnE"}"#).unwrap_err();
         assert_eq!(unpadded.to_string(), "illegal base64 data at input byte 4");
-        assert_eq!(runtime(&auth(b"u:\xff")), Err(AuthFieldError::NotText));
         assert_eq!(runtime(&auth(b"\xff\xff")), Ok(None), "no colon comes first");
+    }
+
+    #[test]
+    fn what_is_not_utf_8_is_shown_to_the_registry_as_it_is() {
+        let pair = b"\xffu:\0p\xff\0";
+        let expected = Credential {
+            username: b"\xffu".into(),
+            password: Sensitive::new(b"p\xff".into()),
+            identity_token: None,
+        };
+        assert_eq!(runtime(&auth(pair)), Ok(Some(expected.clone())));
+        assert_eq!(secret(&auth(pair)), Ok(expected.clone()));
+        assert_eq!(expected.auth_field().expose(), &encode(b"\xffu:p\xff"));
+        assert_eq!(expected.texts(), None, "what carries texts only cannot have it");
     }
 
     #[test]
     fn the_runtime_takes_the_identity_token_beside_auth() {
         let found = runtime(r#"{"auth": "Og==", "identitytoken": "t"}"#).unwrap().unwrap();
-        assert_eq!((found.username.as_str(), found.identity_token), ("", Some("t".into())));
+        assert_eq!((&found.username[..], found.identity_token), (&b""[..], Some("t".into())));
     }
 
     // Vectors of the kubelet's own tests.
@@ -250,9 +274,9 @@ mod tests {
     #[test]
     fn a_secret_may_hold_an_identity_token() {
         let alone = secret(r#"{"identitytoken": "t"}"#).unwrap();
-        assert_eq!((alone.username.as_str(), &alone.identity_token), ("<token>", &Some("t".into())));
+        assert_eq!((&alone.username[..], &alone.identity_token), (&b"<token>"[..], &Some("t".into())));
         let beside = secret(r#"{"auth": "dTo=", "identitytoken": "t"}"#).unwrap();
-        assert_eq!((beside.username.as_str(), &beside.identity_token), ("u", &Some("t".into())));
+        assert_eq!((&beside.username[..], &beside.identity_token), (&b"u"[..], &Some("t".into())));
     }
 
     #[test]
@@ -261,7 +285,6 @@ mod tests {
             assert_eq!(secret(empty), Err(EntryError::Empty), "{empty}");
         }
         assert_eq!(secret(r#"{"username": "a:b", "password": "p"}"#), Err(EntryError::ColonInUsername));
-        assert_eq!(secret(&auth(b"u:\xff")), Err(EntryError::NotText));
         assert_eq!(secret(r#"{"auth": 5}"#).unwrap_err().to_string(), "auth is a number instead of a string");
         assert!(matches!(secret("[]"), Err(EntryError::WrongType { what: "the entry", .. })));
     }

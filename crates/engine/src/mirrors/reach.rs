@@ -1,10 +1,11 @@
 //! What a rule does not reach although it is in the file, and what it reaches although it does not say so.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::check::{GoodRule, GoodSources};
 use super::entries::{Entries, LeftOut, takes_a_port};
 use super::notes::Notes;
+use super::scope::ScopeMap;
 use super::scopes::{Applied, Scopes};
 use super::sources::{Pulls, Source};
 use crate::finding::{DocPath, Finding};
@@ -177,26 +178,23 @@ pub(super) fn about_left_out(left_out: &[LeftOut<'_>], notes: &mut Notes<'_>) {
 
 /// Tells of insecure scopes inside a mirror: a pull through the mirror goes by the mirror's own flag.
 pub(super) fn about_insecure<'a>(all: impl Iterator<Item = &'a Source<'a>>, sources: &mut GoodSources<'a>) {
-    // What is around the insecure scopes, which are few, is what mirrors, which are many, are looked up in.
-    let mut inside: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (number, (_, scope)) in sources.insecure.iter().enumerate() {
-        for (end, _) in scope.match_indices('/') {
-            inside.entry(&scope[..end]).or_default().push(number);
-        }
-    }
-    if inside.is_empty() {
+    if !sources.insecure.iter().any(|(_, scope)| scope.contains('/')) {
         return;
     }
-    let mut through: Vec<Option<(&str, &str)>> = vec![None; sources.insecure.len()];
-    for source in all {
-        for mirror in source.mirrors() {
-            for number in inside.get(mirror).into_iter().flatten() {
-                through[*number].get_or_insert((source.scope, mirror));
-            }
-        }
+    // Of the sources with a mirror, the first tells.
+    let mut through: ScopeMap<'_, (usize, &str, &str)> = ScopeMap::default();
+    for (number, (source, mirror)) in
+        all.flat_map(|source| source.mirrors().iter().map(|mirror| (source.scope, *mirror))).enumerate()
+    {
+        through.get_or_insert(mirror, (number, source, mirror));
     }
+    let first_around = |scope: &str| {
+        let outside = scope.rfind('/').map_or("", |slash| &scope[..slash]);
+        through.around(outside).min_by_key(|(number, ..)| *number)
+    };
+    let through: Vec<_> = sources.insecure.iter().map(|(_, scope)| first_around(scope)).collect();
     for (number, through) in through.into_iter().enumerate() {
-        let Some((source, mirror)) = through else { continue };
+        let Some((_, source, mirror)) = through else { continue };
         sources.tell_insecure(number, |at, scope| {
             let message = format!(
                 "pulls of {} through its mirror {} are not insecure below {}",

@@ -43,12 +43,8 @@ pub(super) type ScopeMap<'a, T> = Index<&'a str, T>;
 impl<T: Copy> ScopeMap<'_, T> {
     /// The values of `scope` and of all scopes that it lies inside, the most specific first.
     pub(super) fn around<'s>(&'s self, scope: &'s str) -> impl Iterator<Item = T> + 's {
-        let shorter = scope.rmatch_indices('/').map(|(end, _)| &scope[..end]);
-        let literal = std::iter::once(scope).chain(shorter);
-        let host = host_name(scope);
-        let suffixes = host.match_indices('.').map(move |(start, _)| &host[start..]);
-        let of_literals = literal.filter_map(|part| self.literal(part));
-        of_literals.chain(suffixes.filter_map(|suffix| self.wildcard(suffix)))
+        let literals = self.literals_of(scope, |c| c == '/');
+        literals.chain(self.wildcards_of(host_name(scope))).map(|(_, value)| value)
     }
 }
 

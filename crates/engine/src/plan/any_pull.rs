@@ -20,7 +20,9 @@ pub struct AnyPull {
 /// Collects the sources for `repository`.
 ///
 /// The kubelet turns `nginx` into `docker.io/library/nginx` before it asks, while the runtime may pull it from an
-/// alias or a search registry; so what the name may have been short for is looked up as well.
+/// alias or a search registry; so what the name may have been short for is looked up as well. That is so whatever the mode for
+/// short names: in enforcing mode CRI-O refuses a name with several search registries, but its mode is decided where the plugin
+/// does not look (files that CRI-O was started with), and an entry that nobody asks for costs less than a pull that fails for want of one.
 #[must_use]
 pub fn any_pull(registries: &RegistriesConf, repository: &Reference) -> AnyPull {
     let mut seen = HashSet::new();

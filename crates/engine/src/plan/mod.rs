@@ -13,7 +13,7 @@ use crate::credentials::{AuthFile, Choice, PullSecret, Shadowed, select};
 use crate::kubelet::CredentialProviderConfig;
 use crate::mirrors::ObjectName;
 use crate::reference::{Dialect, Reference, ReferenceError};
-use crate::registries::{Candidate, CandidateError, PullSource, RegistriesConf};
+use crate::registries::{Candidate, CandidateError, PullSource, RegistriesConf, ShortNameRule};
 
 /// Everything that decides a pull.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,8 @@ pub struct Inputs<'a> {
     pub global: Option<&'a AuthFile>,
     /// The node's `registries.conf`.
     pub registries: &'a RegistriesConf,
+    /// What the runtime does about a short name that may stand for several images.
+    pub short_names: &'a ShortNameRule,
     /// The kubelet's provider configuration; without one the plugin is taken to run.
     pub providers: Option<&'a CredentialProviderConfig>,
     /// The plugin's name in that configuration.
@@ -153,6 +155,17 @@ pub enum PlanError {
     Candidates(#[from] CandidateError),
 }
 
+impl PlanError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Image { .. } => None,
+            Self::Candidates(error) => error.help(),
+        }
+    }
+}
+
 /// Decides the pull.
 ///
 /// # Errors
@@ -162,7 +175,7 @@ pub fn plan(inputs: &Inputs<'_>) -> Result<PullPlan, PlanError> {
         .map_err(|source| PlanError::Image { image: inputs.image.to_owned(), source })?
         .name()
         .to_owned();
-    let candidates = inputs.registries.candidates(inputs.image)?;
+    let candidates = inputs.registries.candidates(inputs.image, inputs.short_names)?;
     let (plugin, other_providers) = invocation(inputs, &asked_as);
     // Without the plugin there is no auth file, and the runtime has only the node's own.
     let secrets = if plugin.reaches_namespace() { inputs.secrets } else { &[] };

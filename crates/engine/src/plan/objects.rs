@@ -1,9 +1,11 @@
 //! Which objects of the cluster brought the entries and mirrors of a plan.
 
+use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::{PlannedCandidate, PlannedSource, PullPlan};
-use crate::mirrors::{Kind, MirrorSet, ObjectName, RegistrySources, Rule};
+use crate::mirrors::{Kind, MirrorSet, ObjectName, RegistrySources};
 use crate::reference::Reference;
 use crate::registries::{MirrorUse, Role, rewrite};
 
@@ -25,32 +27,50 @@ impl PlannedCandidate {
         let of_sets = sets.iter().filter(|set| set.rules.iter().any(|rule| rule.source == entry.prefix));
         entry.objects = of_sets.map(MirrorSet::object).collect();
         entry.objects.extend(of_image.then(RegistrySources::object));
+        let brought = Brought::of(sets, &entry.prefix, &self.candidate.reference);
         for source in self.sources.iter_mut().filter(|source| source.source.role == Role::Mirror) {
-            source.objects = brought_by(sets, &entry.prefix, &self.candidate.reference, source);
+            source.objects = brought.by(source);
         }
     }
 }
 
-/// The objects that list a mirror for exactly this entry; or else, since an entry without mirrors takes over those of the
-/// entry around it, those that list it for something around the entry.
-fn brought_by(
-    sets: &[MirrorSet],
-    prefix: &str,
-    image: &Reference,
-    source: &PlannedSource,
-) -> Vec<ObjectName> {
-    let lists = |rule: &Rule| {
-        rule.mirrors.iter().any(|mirror| {
-            rewrite(image, &rule.source, mirror).is_ok_and(|rewritten| rewritten == source.source.reference)
-        })
-    };
-    let of = |counts: &dyn Fn(&Rule) -> bool| -> Vec<_> {
-        let sets = sets.iter().filter(|set| serves(set.kind) == source.source.serves);
-        let sets = sets.filter(|set| set.rules.iter().any(|rule| counts(rule) && lists(rule)));
-        sets.map(MirrorSet::object).collect()
-    };
-    let exactly = of(&|rule| rule.source == prefix);
-    if exactly.is_empty() { of(&|rule| rule.source.len() < prefix.len()) } else { exactly }
+/// The objects that list each mirror for exactly an entry, and, since an entry without mirrors takes over those of the entry
+/// around it, those that list it for something around the entry.
+#[derive(Default)]
+struct Brought {
+    exactly: Listed,
+    around: Listed,
+}
+
+/// By the pulls that a mirror serves, and by what is asked there.
+type Listed = HashMap<(MirrorUse, Reference), Vec<ObjectName>>;
+
+impl Brought {
+    fn of(sets: &[MirrorSet], prefix: &str, image: &Reference) -> Self {
+        let mut brought = Self::default();
+        for set in sets {
+            for rule in &set.rules {
+                let listed = match rule.source.len().cmp(&prefix.len()) {
+                    _ if rule.source == prefix => &mut brought.exactly,
+                    Ordering::Less => &mut brought.around,
+                    _ => continue,
+                };
+                for mirror in &rule.mirrors {
+                    let Ok(asked) = rewrite(image, &rule.source, mirror) else { continue };
+                    let objects = listed.entry((serves(set.kind), asked)).or_default();
+                    if objects.last().is_none_or(|last| *last != set.object()) {
+                        objects.push(set.object());
+                    }
+                }
+            }
+        }
+        brought
+    }
+
+    fn by(&self, source: &PlannedSource) -> Vec<ObjectName> {
+        let asked = (source.source.serves, source.source.reference.clone());
+        self.exactly.get(&asked).or_else(|| self.around.get(&asked)).cloned().unwrap_or_default()
+    }
 }
 
 fn serves(kind: Kind) -> MirrorUse {

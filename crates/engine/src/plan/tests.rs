@@ -6,12 +6,14 @@ use serde_json::json;
 use super::*;
 use crate::credentials::{Absence, Because, Lookup, Secret};
 use crate::kubelet::ConfigFile;
-use crate::registries::ConfFile;
+use crate::registries::{ConfFile, ShortNameMode};
 
 const MIRRORED: &str = "unqualified-search-registries = ['quay.io']\n\
     [[registry]]\nlocation = 'docker.io'\nblocked = true\n\
     [[registry.mirror]]\nlocation = 'mirror.local/hub'\n\
     [[registry.mirror]]\nlocation = 'digests.local'\npull-from-mirror = 'digest-only'\n";
+
+const ENFORCING: ShortNameRule = ShortNameRule { mode: ShortNameMode::Enforcing, origin: None };
 
 fn registries(text: &str) -> RegistriesConf {
     RegistriesConf::merge([("/etc/containers/registries.conf".into(), ConfFile::parse(text).unwrap())])
@@ -38,6 +40,7 @@ fn inputs<'a>(image: &'a str, registries: &'a RegistriesConf, secrets: &'a [Pull
         secrets,
         global: None,
         registries,
+        short_names: &ENFORCING,
         providers: None,
         plugin: "crio-credential-provider",
     }
@@ -178,7 +181,7 @@ fn the_plugin_s_file_serves_short_names_and_both_kinds_of_pull() {
         ("quay.io/nginx", "search"),
     ] {
         let Lookup::Found { credential, .. } = file.lookup(source) else { panic!("{source}") };
-        assert_eq!(credential.username, user);
+        assert_eq!(credential.username, user.as_bytes());
     }
 }
 

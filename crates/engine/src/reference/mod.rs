@@ -172,6 +172,14 @@ impl Reference {
         self
     }
 
+    /// The reference as CRI-O asks for it: [`Self::or_latest`], and without the tag where there is a digest, which decides
+    /// alone; containers/image asks for none that has both.
+    #[must_use]
+    pub(crate) fn asked(self) -> Self {
+        let tag = self.tag.clone().filter(|_| self.digest.is_none());
+        Self { tag, ..self }.or_latest()
+    }
+
     /// Only the name, for questions that do not depend on tag or digest.
     #[must_use]
     pub fn repository(&self) -> Self {

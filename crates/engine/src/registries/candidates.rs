@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::problem::{ConfError, Problem, refuse};
-use super::{RegistriesConf, ShortNameMode};
+use super::problem::{BadAlias, ConfError, Problem, refuse};
+use super::{RegistriesConf, ShortNameMode, ShortNameRule, UnreadableAliases};
 use crate::finding::DocPath;
 use crate::go::quote::quote;
 use crate::reference::{Dialect, Reference, ReferenceError, is_qualified};
@@ -17,7 +17,7 @@ use crate::reference::{Dialect, Reference, ReferenceError, is_qualified};
 /// One image that a name may stand for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Candidate {
-    /// The image, with a tag or a digest.
+    /// The image, with a tag or a digest and never with both.
     pub reference: Reference,
     /// Why.
     pub reason: CandidateReason,
@@ -85,47 +85,81 @@ pub enum CandidateError {
         /// What is wrong with the name there.
         source: ReferenceError,
     },
-    /// More than one candidate where one is demanded.
-    #[error("short name mode is enforcing, but image name {0} returns ambiguous list")]
-    Ambiguous(String),
+    /// The aliases that were recorded on the node cannot be read.
+    #[error(transparent)]
+    Aliases(#[from] UnreadableAliases),
+    /// More than one candidate where one is demanded; in CRI-O's words.
+    #[error("short name mode is enforcing, but image name {input} returns ambiguous list")]
+    Ambiguous {
+        /// What was asked for.
+        input: String,
+        /// What it may stand for.
+        candidates: Vec<Candidate>,
+        /// The file that demands one, if any does.
+        origin: Option<PathBuf>,
+    },
+}
+
+impl CandidateError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Ambiguous { input, candidates, origin } => {
+                let names: Vec<_> = candidates.iter().map(|candidate| candidate.reference.to_string()).collect();
+                let who = origin.as_ref().map(|origin| format!("; {} says enforcing", origin.display()));
+                Some(format!(
+                    "it may stand for {}; name the registry in the Pod, add an alias for {} to registries.conf, or set \
+                     short_name_mode = \"disabled\" below [crio.image] in crio.conf to have them tried in this order{}",
+                    names.join(" or "),
+                    quote(input),
+                    who.unwrap_or_default()
+                ))
+            }
+            Self::NoSearchRegistries(_) | Self::EmptySearchRegistries { .. } => Some(
+                "name the registry in the Pod, add an alias for the name, or list unqualified-search-registries in \
+                 registries.conf"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
 }
 
 impl RegistriesConf {
     /// What the runtime pulls for `input`, in the order in which it tries.
     ///
     /// # Errors
-    /// If the name stands for nothing, or for several things in enforcing mode.
-    pub fn candidates(&self, input: &str) -> Result<Vec<Candidate>, CandidateError> {
+    /// If the name stands for nothing, or for several things where the rule allows one.
+    pub fn candidates(&self, input: &str, rule: &ShortNameRule) -> Result<Vec<Candidate>, CandidateError> {
         let written = Reference::parse_exact(Dialect::Runtime, input)
             .map_err(|source| CandidateError::Parse { input: input.to_owned(), source })?;
         if is_qualified(written.domain()) {
             let reference = Reference::parse(Dialect::Runtime, input)
                 .map_err(|source| CandidateError::Normalise { input: input.to_owned(), source })?;
-            return Ok(vec![Candidate {
-                reference: reference.or_latest(),
-                reason: CandidateReason::Qualified,
-            }]);
+            return Ok(vec![Candidate { reference: reference.asked(), reason: CandidateReason::Qualified }]);
         }
-        if let Some(alias) = self.aliases().get(written.name())
+        if let Some(alias) = self.alias(written.name())?
             && let Some(target) = &alias.target
         {
-            let reference = target.with_version_of(&written).or_latest();
+            let reference = target.with_version_of(&written).asked();
             return Ok(vec![Candidate {
                 reference,
                 reason: CandidateReason::Alias { origin: alias.origin.clone() },
             }]);
         }
         let searched = self.searched(input)?;
-        if searched.len() > 1 && self.short_name_mode() == ShortNameMode::Enforcing {
-            return Err(CandidateError::Ambiguous(input.to_owned()));
+        if searched.len() > 1 && rule.mode == ShortNameMode::Enforcing {
+            let origin = rule.origin.clone();
+            return Err(CandidateError::Ambiguous { input: input.to_owned(), candidates: searched, origin });
         }
         Ok(searched)
     }
 
     /// The repositories that a short name may stand for, whatever the mode; none if it stands for nothing.
     pub(crate) fn candidates_of_short_name(&self, name: &str) -> Vec<Reference> {
-        let alias = self.aliases().get(name).and_then(|alias| alias.target.clone());
-        if let Some(target) = alias {
+        let Ok(alias) = self.alias(name) else { return Vec::new() };
+        if let Some(target) = alias.and_then(|alias| alias.target.clone()) {
             return vec![target];
         }
         let searched = self.searched(name).unwrap_or_default();
@@ -151,7 +185,7 @@ impl RegistriesConf {
                 let reference = Reference::parse(Dialect::Runtime, &format!("{registry}/{input}"))
                     .map_err(|source| CandidateError::Search { registry: registry.clone(), source })?;
                 let reason = CandidateReason::Search { registry: registry.clone(), origin: origin.clone() };
-                Ok(Candidate { reference: reference.or_latest(), reason })
+                Ok(Candidate { reference: reference.asked(), reason })
             })
             .collect()
     }
@@ -161,29 +195,22 @@ impl RegistriesConf {
 pub(super) fn check_aliases(
     raw: BTreeMap<String, Cow<'_, str>>,
 ) -> Result<BTreeMap<String, Option<Reference>>, ConfError> {
-    let mut problems = Vec::new();
-    let mut first_bad = None;
+    let mut problems: Vec<BadAlias> = Vec::new();
     let mut aliases = BTreeMap::new();
     for (name, value) in raw {
         let target = match &*value {
             "" => Ok(None),
             value => parse_alias(value).map(Some),
         };
-        let before = problems.len();
-        problems.extend(check_short_name(&name).err());
-        match target {
-            Ok(target) => {
-                aliases.insert(name.clone(), target);
-            }
-            Err(problem) => problems.push(problem),
-        }
-        if problems.len() > before {
-            first_bad.get_or_insert(name);
-        }
+        let faults = check_short_name(&name).err().into_iter().chain(target.as_ref().err().cloned());
+        problems.extend(faults.map(|problem| BadAlias { name: name.clone(), problem }));
+        aliases.extend(target.ok().map(|target| (name, target)));
     }
-    match first_bad {
+    match problems.first() {
         None => Ok(aliases),
-        Some(name) => Err(refuse(DocPath::root().key("aliases").key(name), Problem::Aliases(problems))),
+        Some(first) => {
+            Err(refuse(DocPath::root().key("aliases").key(&first.name), Problem::Aliases(problems)))
+        }
     }
 }
 

@@ -54,6 +54,11 @@ pub(super) fn decode<'t>(text: &'t str, findings: &mut Vec<Finding>) -> Result<R
     }
 }
 
+/// Decodes a file that has aliases and nothing else.
+pub(super) fn decode_aliases(text: &str) -> Result<BTreeMap<String, Cow<'_, str>>, ConfError> {
+    tree::decode_aliases(text)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

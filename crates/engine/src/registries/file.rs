@@ -240,11 +240,11 @@ fn convert_version1(old: Version1<'_>) -> Option<String> {
         return None;
     }
     let mut registries: Vec<Registry> = Vec::new();
+    let mut known = HashMap::new();
     let mut set = |locations: &Option<Vec<Cow<'_, str>>>, flag: fn(&mut Registry)| {
         for location in locations.iter().flatten() {
             let location = location.trim_end_matches('/');
-            let known = registries.iter().position(|registry| registry.endpoint.location == location);
-            let index = known.unwrap_or_else(|| {
+            let index = *known.entry(location.to_owned()).or_insert_with(|| {
                 registries.push(Registry {
                     prefix: location.to_owned(),
                     endpoint: Endpoint { location: location.to_owned(), ..Endpoint::default() },

@@ -1,31 +1,33 @@
-//! Longest-prefix lookup in time that depends on the name alone.
+//! Longest-prefix lookup in time that depends on the length of the name alone.
 //!
 //! A name can only be matched by the texts that end where one of its parts ends, so each of those is looked
-//! up in a hash map instead of trying every entry on the name, as the Go library does.
+//! up in a hash map instead of trying every entry on the name, as the Go library does. A name may have a million parts, so
+//! all of these texts are hashed in one pass: the hash of each continues that of the one before.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
 use std::iter::once;
 
 /// A value for each of many prefixes, whose texts are kept as `K`.
 #[derive(Debug, Clone)]
 pub(crate) struct Index<K, V> {
-    literals: HashMap<K, V>,
+    literals: Texts<K, V>,
     /// Keyed by what follows the `*` of `*.example.com`.
-    wildcards: HashMap<K, V>,
+    wildcards: Texts<K, V>,
 }
 
 impl<K, V> Default for Index<K, V> {
     fn default() -> Self {
-        Self { literals: HashMap::new(), wildcards: HashMap::new() }
+        Self { literals: Texts::default(), wildcards: Texts::default() }
     }
 }
 
-impl<K: Borrow<str> + Eq + Hash, V: Copy> Index<K, V> {
+impl<K: Borrow<str>, V: Copy> Index<K, V> {
     /// Makes room for so many more prefixes.
     pub(crate) fn reserve(&mut self, prefixes: usize) {
-        self.literals.reserve(prefixes);
+        self.literals.by_hash.reserve(prefixes);
     }
 
     /// The value of exactly this prefix; `new`, from now on, if there is none.
@@ -33,33 +35,27 @@ impl<K: Borrow<str> + Eq + Hash, V: Copy> Index<K, V> {
     where
         K: From<&'p str>,
     {
-        let (map, key) = match wildcard_suffix(prefix) {
-            Some(suffix) => (&mut self.wildcards, suffix),
-            None => (&mut self.literals, prefix),
-        };
-        *map.entry(key.into()).or_insert(new)
+        match wildcard_suffix(prefix) {
+            Some(suffix) => self.wildcards.get_or_insert(suffix, labels(suffix), new),
+            None => self.literals.get_or_insert(prefix, parts(prefix), new),
+        }
     }
 
     /// The value of exactly this prefix.
     pub(super) fn of(&self, prefix: &str) -> Option<V> {
-        wildcard_suffix(prefix).map_or_else(|| self.literal(prefix), |suffix| self.wildcard(suffix))
-    }
-
-    /// The value of exactly this prefix, which is no wildcard.
-    pub(crate) fn literal(&self, prefix: &str) -> Option<V> {
-        self.literals.get(prefix).copied()
-    }
-
-    /// The value of the wildcard whose `*` this follows.
-    pub(crate) fn wildcard(&self, suffix: &str) -> Option<V> {
-        self.wildcards.get(suffix).copied()
+        match wildcard_suffix(prefix) {
+            Some(suffix) => self.wildcards.get(self.wildcards.hash(labels(suffix)), suffix),
+            None => self.literals.get(self.literals.hash(parts(prefix)), prefix),
+        }
     }
 
     /// The value of the longest prefix text that matches `name`.
     ///
     /// Of two of the same length the one that sorts first wins: `*.example.com` before `a.example.com`.
     pub(crate) fn find(&self, name: &str) -> Option<V> {
-        let (literal, wildcard) = (self.longest_literal(name), self.longest_wildcard(name));
+        // An empty prefix can be configured and matches nothing.
+        let literal = self.literals_of(name, is_boundary).find(|(part, _)| !part.is_empty());
+        let wildcard = self.longest_wildcard(name);
         let (Some((prefix, of_literal)), Some((suffix, of_wildcard))) = (literal, wildcard) else {
             return literal.or(wildcard).map(|(_, value)| value);
         };
@@ -69,28 +65,132 @@ impl<K: Borrow<str> + Eq + Hash, V: Copy> Index<K, V> {
         Some(if is_longer || sorts_first { of_literal } else { of_wildcard })
     }
 
-    fn longest_literal<'n>(&self, name: &'n str) -> Option<(&'n str, V)> {
-        if self.literals.is_empty() {
-            return None;
-        }
-        let shorter = name.rmatch_indices(is_boundary).map(|(end, _)| &name[..end]);
-        once(name)
-            .chain(shorter)
-            // An empty prefix can be configured and matches nothing.
-            .filter(|part| !part.is_empty())
-            .find_map(|part| Some((part, self.literal(part)?)))
+    /// The prefixes, none of them a wildcard, that are `name` or what stands in it before such a character; the longest first.
+    pub(crate) fn literals_of<'n>(
+        &'n self,
+        name: &'n str,
+        ends_at: impl Fn(char) -> bool + 'n,
+    ) -> impl Iterator<Item = (&'n str, V)> {
+        let hits = self.literals.hits(parts(name)).into_iter().rev();
+        let wanted = hits.filter(move |(end, _)| name[*end..].chars().next().is_none_or(&ends_at));
+        wanted.filter_map(|(end, hash)| Some((&name[..end], self.literals.get(hash, &name[..end])?)))
     }
 
-    fn longest_wildcard<'n>(&self, name: &'n str) -> Option<(&'n str, V)> {
-        let host = if self.wildcards.is_empty() { "" } else { name.split('/').next().unwrap_or_default() };
-        host.match_indices('.').find_map(|(start, _)| {
-            let end = name[start..].find(is_boundary).map_or(name.len(), |length| start + length);
-            let suffix = &name[start..end];
-            let value = self.wildcard(suffix)?;
+    /// The wildcards that stand for `host`, by what follows their `*`; the longest first.
+    pub(crate) fn wildcards_of<'n>(&'n self, host: &'n str) -> impl Iterator<Item = (&'n str, V)> {
+        let hits = self.wildcards.hits(labels(host)).into_iter().rev();
+        hits.filter_map(|(start, hash)| Some((&host[start..], self.wildcards.get(hash, &host[start..])?)))
+    }
+
+    fn longest_wildcard<'n>(&'n self, name: &'n str) -> Option<(&'n str, V)> {
+        if self.wildcards.by_hash.is_empty() {
+            return None;
+        }
+        let mut start = 0;
+        name.split('/').next()?.split(is_boundary).find_map(|part| {
+            let end = start + part.len();
+            start = end + 1;
             // The library looks at the first occurrence of the suffix only: `a.x.io.x.io` is not under `*.x.io`.
-            (name.find(suffix) == Some(start)).then_some((suffix, value))
+            let is_first = |suffix: &str| name.find(suffix) == Some(end - suffix.len());
+            self.wildcards_of(part).find(|(suffix, _)| is_first(suffix))
         })
     }
+}
+
+/// Texts with their values, by hashes that are made piece by piece.
+#[derive(Debug, Clone)]
+struct Texts<K, V> {
+    /// A secret of this map, lest somebody chooses names of one hash.
+    seed: RandomState,
+    /// Of two texts with one hash, the later one is kept by the next number.
+    by_hash: HashMap<u64, (K, V), BuildHasherDefault<Hashed>>,
+}
+
+impl<K, V> Default for Texts<K, V> {
+    fn default() -> Self {
+        Self { seed: RandomState::new(), by_hash: HashMap::default() }
+    }
+}
+
+impl<K: Borrow<str>, V: Copy> Texts<K, V> {
+    fn hash<'p>(&self, pieces: impl Iterator<Item = (usize, &'p str)>) -> u64 {
+        let mut hasher = self.seed.build_hasher();
+        pieces.for_each(|(_, piece)| hasher.write(piece.as_bytes()));
+        hasher.finish()
+    }
+
+    /// Where there may be a text that ends with one of the pieces, and its hash.
+    fn hits<'p>(&self, pieces: impl Iterator<Item = (usize, &'p str)>) -> Vec<(usize, u64)> {
+        if self.by_hash.is_empty() {
+            return Vec::new();
+        }
+        let mut hasher = self.seed.build_hasher();
+        let texts = pieces.map(|(place, piece)| {
+            hasher.write(piece.as_bytes());
+            (place, hasher.finish())
+        });
+        texts.filter(|(_, hash)| self.by_hash.contains_key(hash)).collect()
+    }
+
+    fn get(&self, mut hash: u64, text: &str) -> Option<V> {
+        loop {
+            let (found, value) = self.by_hash.get(&hash)?;
+            if found.borrow() == text {
+                return Some(*value);
+            }
+            hash = hash.wrapping_add(1);
+        }
+    }
+
+    fn get_or_insert<'p>(
+        &mut self,
+        text: &'p str,
+        pieces: impl Iterator<Item = (usize, &'p str)>,
+        new: V,
+    ) -> V
+    where
+        K: From<&'p str>,
+    {
+        let mut hash = self.hash(pieces);
+        loop {
+            match self.by_hash.entry(hash) {
+                Entry::Vacant(free) => return free.insert((text.into(), new)).1,
+                Entry::Occupied(taken) if taken.get().0.borrow() == text => return taken.get().1,
+                Entry::Occupied(_) => hash = hash.wrapping_add(1),
+            }
+        }
+    }
+}
+
+/// The hash of what is a hash already.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+/// A name cut before each boundary, with where each piece ends.
+fn parts(name: &str) -> impl Iterator<Item = (usize, &str)> {
+    let ends = name.match_indices(is_boundary).map(|(end, _)| end).chain(once(name.len()));
+    let mut start = 0;
+    ends.map(move |end| (end, &name[std::mem::replace(&mut start, end)..end]))
+}
+
+/// The labels of a host from its end, each with its dot and with where it begins; not what stands before the first dot.
+fn labels(host: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut end = host.len();
+    host.rmatch_indices('.').map(move |(start, _)| (start, &host[start..std::mem::replace(&mut end, start)]))
 }
 
 /// How much of `name` the prefix matches, in bytes; `None` if it does not.
@@ -117,4 +217,42 @@ pub(crate) fn wildcard_suffix(prefix: &str) -> Option<&str> {
 /// call unintended and have kept.
 fn is_boundary(c: char) -> bool {
     matches!(c, ':' | '/' | '@')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_texts_of_one_hash_have_each_its_value() {
+        let mut texts: Texts<&str, usize> = Texts::default();
+        let same = || once((0, "same"));
+        for (value, text) in ["a", "b", "c"].into_iter().enumerate() {
+            assert_eq!(texts.get_or_insert(text, same(), value), value);
+        }
+        assert_eq!(texts.get_or_insert("b", same(), 9), 1);
+        let hash = texts.hash(same());
+        assert_eq!(["a", "b", "c", "d"].map(|text| texts.get(hash, text)), [Some(0), Some(1), Some(2), None]);
+        assert_eq!(texts.hits(same()), [(0, hash)]);
+    }
+
+    #[test]
+    fn a_prefix_is_found_by_the_parts_before_it_and_a_wildcard_by_the_labels_behind_it() {
+        let mut index: Index<&str, &str> = Index::default();
+        for prefix in ["", "aa.io", "aa.io:5000", "aa.io/b/c", "*.b.io", "*.io"] {
+            index.get_or_insert(prefix, prefix);
+            assert_eq!(index.of(prefix), Some(prefix));
+        }
+        for (name, found) in [
+            ("aa.io:5000/x@sha256:0", Some("aa.io:5000")),
+            ("aa.io/b/c/d:1", Some("aa.io/b/c")),
+            ("aa.io/b/cd", Some("aa.io")),
+            ("x.b.io/y", Some("*.b.io")),
+            ("x.c.io:5000", Some("*.io")),
+            ("b.org", None),
+            ("/x", None),
+        ] {
+            assert_eq!(index.find(name), found, "{name}");
+        }
+    }
 }

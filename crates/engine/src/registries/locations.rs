@@ -20,6 +20,8 @@ pub struct LoaderEnv {
     pub env_override: Option<PathBuf>,
     /// `XDG_CONFIG_HOME`, which counts even when it is empty.
     pub xdg_config_home: Option<PathBuf>,
+    /// `XDG_CACHE_HOME`, unless it is empty.
+    pub xdg_cache_home: Option<PathBuf>,
     /// The user's home, if there is one.
     pub home: Option<PathBuf>,
     /// The user's number (`_CONTAINERS_ROOTLESS_UID` or that of the process); negative for none, and then only the
@@ -65,6 +67,7 @@ impl LoaderEnv {
             env_conf: non_empty("CONTAINERS_REGISTRIES_CONF"),
             env_override: non_empty("CONTAINERS_REGISTRIES_CONF_OVERRIDE"),
             xdg_config_home: path("XDG_CONFIG_HOME"),
+            xdg_cache_home: non_empty("XDG_CACHE_HOME"),
             home: non_empty("HOME"),
             uid: rootless_uid.unwrap_or(i64::from(uid)),
         }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::index::Index;
-use super::{ConfFile, Registry};
+use super::recorded::{Recorded, UnreadableAliases};
+use super::{ConfFile, Registry, ShortNameMode};
 use crate::reference::Reference;
 
 /// The name that stands for "the auth files" in `credential-helpers`.
@@ -25,6 +26,7 @@ pub struct RegistriesConf {
     short_name_mode: ShortNameMode,
     additional_layer_store_auth_helper: String,
     aliases: BTreeMap<String, Alias>,
+    recorded: Recorded,
 }
 
 /// What a short name stands for, and who says so.
@@ -34,40 +36,6 @@ pub struct Alias {
     pub target: Option<Reference>,
     /// The file that says so.
     pub origin: PathBuf,
-}
-
-/// What to do about names without a registry.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ShortNameMode {
-    /// More than one candidate is an error where nobody can be asked.
-    Enforcing,
-    /// All candidates in order where nobody can be asked.
-    #[default]
-    Permissive,
-    /// All candidates in order.
-    Disabled,
-}
-
-impl ShortNameMode {
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        match text {
-            "enforcing" => Some(Self::Enforcing),
-            "permissive" => Some(Self::Permissive),
-            "disabled" => Some(Self::Disabled),
-            _ => None,
-        }
-    }
-
-    /// The value as it stands in the file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Enforcing => "enforcing",
-            Self::Permissive => "permissive",
-            Self::Disabled => "disabled",
-        }
-    }
 }
 
 impl RegistriesConf {
@@ -127,7 +95,14 @@ impl RegistriesConf {
             short_name_mode,
             additional_layer_store_auth_helper,
             aliases,
+            recorded: Recorded::default(),
         }
+    }
+
+    /// With the aliases that were recorded on the node, which come before all others.
+    #[must_use]
+    pub fn with_recorded(self, recorded: Recorded) -> Self {
+        Self { recorded, ..self }
     }
 
     /// All entries, sorted by prefix. Loading does without the order, so it is made when it is asked for.
@@ -183,7 +158,7 @@ impl RegistriesConf {
         self.credential_helpers.iter().any(|helper| helper == AUTH_FILES)
     }
 
-    /// What is done about short names.
+    /// What the files say about short names. CRI-O decides by itself and does not look: see [`ShortNameRule`](super::ShortNameRule).
     #[must_use]
     pub fn short_name_mode(&self) -> ShortNameMode {
         self.short_name_mode
@@ -195,10 +170,18 @@ impl RegistriesConf {
         &self.additional_layer_store_auth_helper
     }
 
-    /// What short names stand for.
+    /// What short names stand for by these files; [`Self::alias`] also knows what was recorded.
     #[must_use]
     pub fn aliases(&self) -> &BTreeMap<String, Alias> {
         &self.aliases
+    }
+
+    /// What a short name stands for. An alias without target hides one of a file that comes later.
+    ///
+    /// # Errors
+    /// If the recorded aliases cannot be read: the runtime then resolves no short name at all.
+    pub fn alias(&self, name: &str) -> Result<Option<&Alias>, UnreadableAliases> {
+        Ok(self.recorded.alias(name)?.or_else(|| self.aliases.get(name)))
     }
 }
 

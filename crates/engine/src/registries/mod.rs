@@ -14,7 +14,9 @@ mod lint;
 mod locations;
 mod merge;
 mod problem;
+mod recorded;
 mod render;
+mod short_name_mode;
 mod sources;
 
 use serde::Serialize;
@@ -24,8 +26,10 @@ pub use change::{Change, Changed, Notice};
 pub use file::ConfFile;
 pub(crate) use index::{Index, wildcard_suffix};
 pub use locations::{LoaderEnv, MainFile, SearchPath};
-pub use merge::{Alias, RegistriesConf, ShortNameMode};
-pub use problem::{ConfError, Problem};
+pub use merge::{Alias, RegistriesConf};
+pub use problem::{BadAlias, ConfError, Problem};
+pub use recorded::{Recorded, UnreadableAliases};
+pub use short_name_mode::{ShortNameMode, ShortNameRule};
 pub(crate) use sources::rewrite;
 pub use sources::{MirrorUse, PullSource, RewriteError, Role};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::finding::{DocPath, Finding};
+use crate::finding::{DocPath, Finding, Step};
 use crate::go::quote::quote;
 
 /// Why the loader refuses a file.
@@ -21,8 +21,13 @@ pub struct ConfError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// Not TOML.
-    #[error("{0}")]
-    Syntax(String),
+    #[error("{message}")]
+    Syntax {
+        /// Why not.
+        message: String,
+        /// What to do about it.
+        help: &'static str,
+    },
     /// A value of the wrong type.
     #[error("expected {expected}, found {found}")]
     Type {
@@ -97,8 +102,22 @@ pub enum Problem {
     )]
     Wildcard(String),
     /// All that is wrong with the aliases, a line each.
-    #[error("validating short-name aliases: {}", .0.join("\n"))]
-    Aliases(Vec<String>),
+    #[error("validating short-name aliases: {}", lines(.0))]
+    Aliases(Vec<BadAlias>),
+}
+
+/// What is wrong with one alias.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadAlias {
+    /// The short name.
+    pub name: String,
+    /// What is wrong with it, or with what it stands for.
+    pub problem: String,
+}
+
+/// What is wrong with each, a line each.
+pub(super) fn lines(aliases: &[BadAlias]) -> String {
+    aliases.iter().map(|alias| alias.problem.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 impl Problem {
@@ -125,18 +144,100 @@ impl Problem {
             Self::SearchRegistry(_) => "name a host, with a port if need be, and no path".to_owned(),
             Self::ShortNameMode(_) => "use enforcing, permissive or disabled".to_owned(),
             Self::Wildcard(_) => "leave out port and path; a wildcard stands for subdomains only".to_owned(),
-            Self::Syntax(_) | Self::Type { .. } | Self::OutOfRange(_) | Self::Aliases(_) => return None,
+            Self::OutOfRange(_) => "remove it: nothing in this file takes a number or a time".to_owned(),
+            Self::Aliases(_) => {
+                "write a name without registry, tag and digest, and what it stands for with its registry: \
+                 nginx = \"docker.io/library/nginx\""
+                    .to_owned()
+            }
+            Self::Syntax { help, .. } => (*help).to_owned(),
+            // Depends on the place, see `help_for_type`.
+            Self::Type { .. } => return None,
         })
+    }
+}
+
+impl ConfError {
+    /// What to tell: one thing, or one for each alias that is wrong, each at its own place.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        let Problem::Aliases(aliases) = &self.problem else { return vec![Finding::from(self)] };
+        let finding = |alias: &BadAlias| {
+            let at = DocPath::root().key("aliases").key(&alias.name);
+            Finding::from(&refuse(at, Problem::Aliases(vec![alias.clone()])))
+        };
+        aliases.iter().map(finding).collect()
     }
 }
 
 impl From<&ConfError> for Finding {
     fn from(error: &ConfError) -> Self {
-        Self {
-            help: error.problem.help(),
-            ..Self::error("registries/refused", error.at.clone(), error.to_string())
+        let help = match &error.problem {
+            Problem::Type { expected, found } => Some(help_for_type(&error.at, expected, found)),
+            problem => problem.help(),
+        };
+        Self { help, ..Self::error("registries/refused", error.at.clone(), error.to_string()) }
+    }
+}
+
+/// What to write instead of a value of the wrong type.
+fn help_for_type(at: &DocPath, expected: &str, found: &str) -> String {
+    let names =
+        at.steps().iter().filter_map(|step| if let Step::Key(name) = step { Some(name) } else { None });
+    let names: Vec<_> = names.map(String::as_str).collect();
+    let key = names.last().copied().unwrap_or_default().to_ascii_lowercase();
+    match (key.as_str(), expected) {
+        ("registry", _) => format!("write {}", two_brackets("registry")),
+        ("mirror", _) => format!("write {}", two_brackets("registry.mirror")),
+        ("aliases", _) => "write [aliases], and below it nginx = \"docker.io/library/nginx\"".to_owned(),
+        (_, "a list") => format!("write a list: {key} = [\"registry.example.com\"]"),
+        (_, "a string") if ["array", "table"].contains(&found) => "write one text in quotes".to_owned(),
+        (_, "a string") => "put the value in quotes".to_owned(),
+        (_, "true or false") => "write true or false, without quotes".to_owned(),
+        _ => "the lists of the format of before 2018 are no longer read; write [[registry]]".to_owned(),
+    }
+}
+
+/// One table of several that have a name.
+fn two_brackets(name: &str) -> String {
+    format!("[[{name}]] with two brackets, once for each, and its settings below")
+}
+
+/// A text that is no TOML from `span` on.
+pub(super) fn syntax(text: &str, span: Range<usize>, message: &str) -> ConfError {
+    let start = text.get(..span.start).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
+    let line = text.get(start..).unwrap_or_default().trim_start();
+    let help = help_for_syntax(message, line);
+    let problem = Problem::Syntax { message: message.to_owned(), help };
+    ConfError { at: DocPath::root(), span: Some(span), problem }
+}
+
+/// What to write instead, by what the parser says and the line that it says it of.
+fn help_for_syntax(message: &str, line: &str) -> &'static str {
+    const HELP: &[(&str, &str)] = &[
+        ("string values must be quoted", "put the value in quotes"),
+        ("duplicate key", "remove one of the two"),
+        ("invalid basic string", "end the text with the quote that it begins with, on the same line"),
+        ("invalid literal string", "end the text with the quote that it begins with, on the same line"),
+        ("unclosed array table", "end the header with two brackets: [[registry]]"),
+        ("unclosed table", "end the header with its bracket; that of a registry has two: [[registry]]"),
+        ("unclosed array", "end the list with ]"),
+        ("missing comma", "put a comma between the two"),
+        ("extra comma", "remove the comma"),
+        ("key, `=` and value", "put the three on one line"),
+    ];
+    if message.starts_with("duplicate key") {
+        // One bracket makes one table, and there can be only one of it.
+        if line.starts_with("[registry.mirror]") {
+            return "write [[registry.mirror]] with two brackets, once for each, and its settings below";
+        }
+        if line.starts_with("[registry") {
+            return "write [[registry]] with two brackets, once for each, and its settings below";
         }
     }
+    let known = HELP.iter().find(|(begins, _)| message.starts_with(begins));
+    known
+        .map_or("a line is a header like [[registry]], or key = value with texts in quotes", |(_, help)| help)
 }
 
 /// A refusal at a place of the document.

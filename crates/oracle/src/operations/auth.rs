@@ -3,6 +3,7 @@
 use pullwright_engine::credentials::{
     AuthFile, DocumentError, LegacyAuthFile, Lookup, LookupError, Sensitive,
 };
+use pullwright_engine::go::base64;
 use pullwright_engine::go::quote::quote;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -98,11 +99,16 @@ pub(crate) fn found(lookup: Lookup<'_>) -> Value {
             error => json!({ "error": error.to_string() }),
         },
         Lookup::Found { credential, .. } => json!({
-            "username": credential.username,
-            "password": credential.password.expose(),
+            "username": text(&credential.username),
+            "password": text(credential.password.expose()),
             "identitytoken": credential.identity_token.map(Sensitive::into_exposed).unwrap_or_default(),
         }),
     }
+}
+
+/// A text as the Go program gives it: what is not UTF-8 in base64.
+pub(super) fn text(bytes: &[u8]) -> Value {
+    str::from_utf8(bytes).map_or_else(|_| json!({ "base64": base64::encode(bytes) }), Value::from)
 }
 
 /// A helper as Go names it in its error.

@@ -8,7 +8,7 @@ use pullwright_engine::credentials::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::auth::{comparable, helper};
+use super::auth::{comparable, helper, text};
 use crate::auths::{document, repository};
 use crate::operation::{Operation, Report, fewer, without_a_part};
 use crate::random::Random;
@@ -124,8 +124,8 @@ fn chosen(selection: &Selection<'_>, position: usize) -> Value {
         Some(Choice::Namespace { .. } | Choice::Global { .. }) => {
             selection.credential(position).map_or(nothing, |found| {
                 json!({
-                    "username": found.username,
-                    "password": found.password.expose(),
+                    "username": text(&found.username),
+                    "password": text(found.password.expose()),
                     "identitytoken": found.identity_token.map(Sensitive::into_exposed).unwrap_or_default(),
                 })
             })

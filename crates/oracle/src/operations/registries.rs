@@ -4,16 +4,19 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use pullwright_engine::go::toml::{Document, Fault, Refusal};
 use pullwright_engine::reference::{Dialect, Reference};
 use pullwright_engine::registries::{
-    CandidateError, ConfError, ConfFile, Endpoint, Problem, RegistriesConf, Registry, SearchPath,
+    CandidateError, ConfError, ConfFile, Endpoint, Problem, Recorded, RegistriesConf, Registry, SearchPath,
+    ShortNameMode, ShortNameRule,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::conf::conf;
-use crate::operation::{Operation, Report, fewer, without_a_part};
+use crate::conf::{conf, recorded};
+use crate::operation::{Difference, Operation, Report, fewer, without_a_part};
 use crate::random::Random;
+use crate::spellings;
 use crate::vocabulary::{self, image, mutate};
 
 /// The operation.
@@ -24,6 +27,12 @@ pub(super) struct Registries;
 pub(super) struct Case {
     main: String,
     dropins: Vec<DropIn>,
+    /// The aliases that were recorded on the node.
+    #[serde(default)]
+    recorded: Option<String>,
+    /// The mode for short names that the caller demands; empty if `registries.conf` decides.
+    #[serde(default)]
+    mode: String,
     queries: Vec<String>,
     short_names: Vec<String>,
 }
@@ -58,7 +67,9 @@ impl Operation for Registries {
         let mut names = BTreeSet::new();
         dropins.retain(|dropin| names.insert(dropin.name.clone()));
         let queries = (0..16).map(|_| query(random, &places)).collect();
-        Case { main, dropins, queries, short_names: random.several(3, short_name) }
+        let recorded = random.one_in(6).then(|| recorded(random));
+        let mode = random.pick(&["", "", "enforcing", "permissive", "disabled"]).to_owned();
+        Case { main, dropins, recorded, mode, queries, short_names: random.several(3, short_name) }
     }
 
     fn questions(case: &Case) -> usize {
@@ -67,7 +78,7 @@ impl Operation for Registries {
 
     fn compare(case: &Case, theirs: &Value, report: &mut Report) {
         match load(case) {
-            Err(ours) => report.answer(|| "loading".to_owned(), ours, &comparable_error(theirs)),
+            Err(ours) => report.answer(|| LOADING.to_owned(), ours, &comparable_error(theirs)),
             Ok(conf) => compare_loaded(&conf, case, theirs, report),
         }
     }
@@ -82,6 +93,9 @@ impl Operation for Registries {
         }
         for dropins in fewer(&case.dropins) {
             smaller.push(Case { dropins, ..case.clone() });
+        }
+        for text in case.recorded.iter().flat_map(|text| without_a_part(text, '\n')) {
+            smaller.push(Case { recorded: Some(text), ..case.clone() });
         }
         for main in without_a_part(&case.main, '\n') {
             smaller.push(Case { main, ..case.clone() });
@@ -144,14 +158,76 @@ fn load(case: &Case) -> Result<RegistriesConf, Value> {
         let file = ConfFile::parse(text).map_err(|error| error_text(&path.to_string_lossy(), &error))?;
         files.push((path, file));
     }
-    Ok(RegistriesConf::merge(files))
+    let recorded = case.recorded.as_ref().map(|text| Recorded::parse(RECORDED.into(), text));
+    Ok(RegistriesConf::merge(files).with_recorded(recorded.unwrap_or_default()))
+}
+
+/// Where the Go program puts the recorded aliases.
+const RECORDED: &str = "$DIR/short-name-aliases.conf";
+
+impl Case {
+    fn texts(&mut self) -> impl Iterator<Item = &mut String> {
+        let dropins = self.dropins.iter_mut().map(|dropin| &mut dropin.text);
+        std::iter::once(&mut self.main).chain(dropins).chain(&mut self.recorded)
+    }
+
+    /// The engine's answer to one question of the case.
+    fn answer(&self, about: &str) -> Option<Value> {
+        let conf = match load(self) {
+            Ok(conf) => conf,
+            Err(error) => return (about == LOADING).then_some(error),
+        };
+        let query = || self.queries.iter().find(|query| about == about_query(query));
+        let short_name = || self.short_names.iter().find(|name| about == about_short_name(name));
+        match about {
+            LOADING => Some(json!({ "loads": true })),
+            MERGED => Some(merged(&conf)),
+            _ => query()
+                .map(|query| looked_up(&conf, query))
+                .or_else(|| short_name().map(|name| candidates(&conf, name, &self.mode))),
+        }
+    }
+}
+
+/// Whether the Go library's answer is the engine's for another order of the names that a text has twice.
+pub(crate) fn is_another_order(case: &Value, difference: &Difference) -> bool {
+    let Ok(mut case) = Case::deserialize(case) else { return false };
+    let orders: Vec<Vec<String>> = case.texts().map(|text| spellings::orders(text)).collect();
+    let combinations = orders.iter().map(Vec::len).fold(1, usize::saturating_mul);
+    (2..=MOST_ORDERS).contains(&combinations)
+        && (0..combinations).any(|mut number| {
+            for (text, orders) in case.texts().zip(&orders) {
+                text.clone_from(&orders[number % orders.len()]);
+                number /= orders.len();
+            }
+            case.answer(&difference.about).as_ref() == Some(&difference.theirs)
+        })
+}
+
+/// Whether the engine refuses a file of the case for its depth alone.
+pub(crate) fn is_too_deep(case: &Value) -> bool {
+    let Ok(mut case) = Case::deserialize(case) else { return false };
+    case.texts().any(|text| matches!(Document::parse(text), Err(Refusal { fault: Fault::Depth, .. })))
+}
+
+const LOADING: &str = "loading";
+const MERGED: &str = "merged";
+/// More orders than this are not tried.
+const MOST_ORDERS: usize = 5_000;
+
+fn about_query(query: &str) -> String {
+    format!("query {query:?}")
+}
+
+fn about_short_name(name: &str) -> String {
+    format!("short name {name:?}")
 }
 
 /// The loader's text, except that the words about broken TOML are each library's own.
 fn error_text(path: &str, error: &ConfError) -> Value {
     let quoted = pullwright_engine::go::quote::quote(path);
     match &error.problem {
-        Problem::Syntax(_) | Problem::Type { .. } | Problem::OutOfRange(_) => json!({ "refused": path }),
+        Problem::Syntax { .. } | Problem::Type { .. } | Problem::OutOfRange(_) => json!({ "refused": path }),
         _ => json!({ "error": sorted_lines(&format!("loading registries configuration {quoted}: {error}")) }),
     }
 }
@@ -182,18 +258,18 @@ fn sorted_lines(text: &str) -> String {
 
 fn compare_loaded(conf: &RegistriesConf, case: &Case, theirs: &Value, report: &mut Report) {
     if theirs.get("error").is_some() {
-        report.answer(|| "loading".to_owned(), json!({ "loads": true }), &comparable_error(theirs));
+        report.answer(|| LOADING.to_owned(), json!({ "loads": true }), &comparable_error(theirs));
         return;
     }
-    report.answer(|| "merged".to_owned(), merged(conf), &theirs["config"]);
+    report.answer(|| MERGED.to_owned(), merged(conf), &theirs["config"]);
     for (index, query) in case.queries.iter().enumerate() {
-        report.answer(|| format!("query {query:?}"), looked_up(conf, query), &theirs["queries"][index]);
+        report.answer(|| about_query(query), looked_up(conf, query), &theirs["queries"][index]);
     }
     for (index, name) in case.short_names.iter().enumerate() {
         report.answer(
-            || format!("short name {name:?}"),
-            candidates(conf, name),
-            &theirs["short_names"][index],
+            || about_short_name(name),
+            candidates(conf, name, &case.mode),
+            &comparable_short_name(&theirs["short_names"][index]),
         );
     }
 }
@@ -251,16 +327,45 @@ fn looked_up(conf: &RegistriesConf, query: &str) -> Value {
     answer
 }
 
-fn candidates(conf: &RegistriesConf, name: &str) -> Value {
-    match conf.candidates(name) {
+fn candidates(conf: &RegistriesConf, name: &str, mode: &str) -> Value {
+    let mode = match mode {
+        "enforcing" => ShortNameMode::Enforcing,
+        "permissive" => ShortNameMode::Permissive,
+        "disabled" => ShortNameMode::Disabled,
+        _ => conf.short_name_mode(),
+    };
+    match conf.candidates(name, &ShortNameRule { mode, origin: None }) {
         Ok(candidates) => {
             let references: Vec<_> = candidates.into_iter().map(|candidate| candidate.reference).collect();
             json!({ "candidates": references })
         }
         // CRI-O's own words; the library is asked by no terminal and says its own.
-        Err(CandidateError::Ambiguous(_)) => {
+        Err(CandidateError::Ambiguous { .. }) => {
             json!({ "error": "short-name resolution enforced but cannot prompt without a TTY" })
         }
+        Err(CandidateError::Aliases(error)) => unreadable_aliases(&error.to_string()),
         Err(error) => json!({ "error": error.to_string() }),
     }
+}
+
+fn comparable_short_name(theirs: &Value) -> Value {
+    let aliases = theirs["error"].as_str().filter(|error| error.starts_with(ALIASES));
+    aliases.map_or_else(|| theirs.clone(), unreadable_aliases)
+}
+
+const ALIASES: &str = "loading short-name aliases config file \"$DIR/short-name-aliases.conf\": ";
+
+/// Why recorded aliases cannot be read: the faults of aliases in order, the words about broken TOML left out.
+fn unreadable_aliases(error: &str) -> Value {
+    let mut faults: Vec<&str> = error.strip_prefix(ALIASES).unwrap_or(error).split('\n').collect();
+    faults.sort_unstable();
+    let about_aliases =
+        ["cannot parse short name: ", "invalid short name ", "parsing alias ", "invalid alias "];
+    // The reference library's own words about an alias, which has no repository that a registry could be asked for.
+    let is_about = |fault: &&str| {
+        about_aliases.iter().any(|start| fault.starts_with(start))
+            || fault.starts_with("repository name")
+            || fault.starts_with("invalid reference")
+    };
+    json!({ "aliases": if faults.iter().all(is_about) { faults.join("\n") } else { "refused".to_owned() } })
 }

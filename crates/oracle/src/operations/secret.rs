@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use pullwright_engine::credentials::{PullSecret, Secret, SecretName, Sensitive};
+use pullwright_engine::credentials::{Credential, PullSecret, Secret, SecretName, Sensitive};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::auth::text;
 use crate::auths::document;
 use crate::operation::{Operation, Report, without_a_character, without_a_part};
 use crate::random::Random;
@@ -46,7 +47,8 @@ impl Operation for Secrets {
         };
         report.answer(|| "document".to_owned(), json!(ours.is_some() || entries.is_empty()), &json!(true));
         for entry in used {
-            let ours = json!({ "username": entry.credential.username, "password": entry.credential.password.expose() });
+            let Credential { username, password, .. } = &entry.credential;
+            let ours = json!({ "username": text(username), "password": text(password.expose()) });
             let theirs = entries.get(&entry.key).map_or(
                 Value::Null,
                 |theirs| json!({ "username": theirs["username"], "password": theirs["password"] }),

@@ -228,7 +228,7 @@ mod tests {
         Ok((items, next))
     }
 
-    fn is_malformed<T>(read: Result<T, ListError>) -> bool {
+    fn is_malformed<T>(read: &Result<T, ListError>) -> bool {
         matches!(read, Err(ListError::Malformed))
     }
 
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(names, ["with-10/pull-secret-0000", "with-10/pull-secret-0001"]);
         let keys: Vec<_> = all.iter().map(|secret| secret.entries()[0].key.as_str()).collect();
         assert_eq!(keys, ["mirror-0.example:5000", "mirror-1.example:5000"]);
-        assert_eq!(all[1].entries()[0].credential.username, "user-1");
+        assert_eq!(all[1].entries()[0].credential.username, b"user-1");
         assert_eq!(secrets(&Wanted::of(["mirror-1.example:5000/nginx"])), all[1..], "those about a host");
         assert!(!shown.concat().contains("user-1"), "{shown:?}");
     }
@@ -293,7 +293,7 @@ mod tests {
             said.starts_with("secrets is forbidden: User \"system:serviceaccount:with-10:default\""),
             "{said}"
         );
-        assert!(is_malformed(read(FORBIDDEN, |_| ())), "it is no list");
+        assert!(is_malformed(&read(FORBIDDEN, |_| ())), "it is no list");
         assert_eq!(message(PAGE), Err(Malformed), "nor is a list a refusal");
     }
 
@@ -301,7 +301,7 @@ mod tests {
     fn a_page_cut_anywhere_is_not_read_as_a_shorter_one() {
         // Behind the list the envelope has two more fields, which are empty.
         for end in 0..PAGE.len() - 4 {
-            assert!(is_malformed(read(&PAGE[..end], |_| ())), "{end}");
+            assert!(is_malformed(&read(&PAGE[..end], |_| ())), "{end}");
         }
     }
 }

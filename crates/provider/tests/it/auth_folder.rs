@@ -140,7 +140,7 @@ fn parallel_pulls_find_a_file_each() {
         if let Some(claim) = folder.claim(&name).expect("it can be claimed") {
             let file = AuthFile::parse(&claim.read().expect("a file")).expect("a whole file");
             assert!(
-                matches!(file.lookup(MIRRORED), Lookup::Found { credential, .. } if credential.password.expose() == PASSWORD)
+                matches!(file.lookup(MIRRORED), Lookup::Found { credential, .. } if credential.password.expose() == PASSWORD.as_bytes())
             );
             claimed += 1;
         }

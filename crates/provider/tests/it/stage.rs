@@ -122,8 +122,9 @@ impl Stage {
             other => panic!("{other:?}"),
         });
         let user = |credential: Credential| {
-            assert_eq!(credential.password.expose(), PASSWORD);
-            credential.username
+            let (username, password) = credential.texts().unwrap();
+            assert_eq!(password, PASSWORD);
+            username.to_owned()
         };
         credentials.map(|credential| credential.map(user)).collect()
     }

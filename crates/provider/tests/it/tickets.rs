@@ -35,7 +35,7 @@ fn each_answer_is_worth_a_file_of_its_own() {
         let file = AuthFile::parse(&claim.read().unwrap()).unwrap();
         let found = file.lookup(MIRRORED);
         assert!(
-            matches!(found, Lookup::Found { credential, .. } if credential.password.expose() == PASSWORD)
+            matches!(found, Lookup::Found { credential, .. } if credential.password.expose() == PASSWORD.as_bytes())
         );
     }
     assert_eq!(stage.left(), [""; 0]);

@@ -80,7 +80,7 @@ impl Scene {
         self.is_ready(scenario, "brings", PATIENCE)?;
         let put = |scenario: &mut Scenario<'_>| {
             let events = scenario.auth_events()?;
-            let whole = |file: &str| file.ends_with(".json") && !file.starts_with("in-use/");
+            let whole = |file: &str| !file.starts_with("in-use/") && !file.contains(".auth-");
             let here = pullwright_testkit::scenario::Change::MovedHere;
             let put = events.iter().filter(|event| event.change == here && whole(&event.file)).count();
             Ok::<_, Box<dyn std::error::Error>>(put)

@@ -13,6 +13,7 @@ mod mirror_sets;
 mod pulls;
 mod registries;
 mod secrets;
+mod short_names;
 
 use std::{env, error::Error, path::Path, process::ExitCode};
 
@@ -66,6 +67,12 @@ const ROWS: &[Row] = &[
     ),
     ("a_set_keeps_the_source_from_being_asked", "set-never", HANDED, mirror_sets::never_contact_source),
     ("a_set_gives_the_order_of_mirrors", "set-order", HANDED, mirror_sets::fall_back_order),
+    (
+        "a_short_name_with_several_candidates_is_refused_unless_crio_is_told",
+        "short",
+        CRIO,
+        short_names::ambiguous,
+    ),
     ("a_dockercfg_secret_serves", "dockercfg", HANDED, secrets::dockercfg),
     ("a_secret_without_the_auth_field_serves", "no-auth-field", HANDED, secrets::username_and_password),
     ("of_two_secrets_for_a_host_the_first_valid_serves", "two-secrets", HANDED, secrets::two_for_one_host),

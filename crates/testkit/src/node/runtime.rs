@@ -103,8 +103,8 @@ impl Runtime {
         let mut command = place.command(name)?;
         command.arg("--config").arg(&config);
         if self == Self::Crio {
-            // The machine's own drop-in files are not this node's.
-            command.args(["--config-dir", ""]);
+            // Below a folder of the node's, not of the machine's.
+            command.args(["--config-dir", "/etc/crio/crio.conf.d"]);
         }
         let mut service = Service::start(name, command, &root.join("logs"))?;
         service.wait_for_log(ready, Duration::from_mins(1))?;

@@ -122,8 +122,8 @@ pub(crate) fn judge<'f>(objects: Vec<MirrorObject<'f>>, payload: Option<&Payload
         };
         let outcome = verdict.map_or(Outcome::Rejected, |verdict| outcome(&object, verdict.outcome));
         let findings = object.findings.iter().chain(verdict.iter().flat_map(|verdict| &verdict.findings));
-        let messages = findings.map(|finding| object.shown().finding(object.node, finding));
-        let mut messages: Vec<_> = messages.collect();
+        let written = object.shown().written(object.node);
+        let mut messages: Vec<_> = findings.map(|finding| written.finding(finding)).collect();
         messages.sort_by_key(Message::line_and_column);
         Judgement { object, outcome, messages }
     });

@@ -9,7 +9,7 @@ use super::super::decode::without_user;
 use super::super::import::{Collected, all_registries};
 use super::super::{Capability, CertsD, DEFAULT_FOLDER, Host, HostsToml, folder_name};
 use super::endpoint::endpoint;
-use super::rewrite::Rewrite;
+use super::rewrite::{Apart, Rewrite};
 use super::value::{entries, list, map, refuse, text};
 use crate::finding::{DocPath, Finding};
 use crate::go::quote::quote;
@@ -194,13 +194,12 @@ impl Registries {
         at: &DocPath,
     ) -> Result<Option<Vec<Rewrite>>, ReadError> {
         let mut rewrites: Vec<Rewrite> = Vec::new();
+        let mut apart = Apart::default();
         for (pattern, replacement) in entries(mirror.get("rewrite"), at)? {
             let at = at.key(pattern);
             let replacement = text(Some(replacement), &at)?.unwrap_or_default();
             match Rewrite::parse(pattern, &replacement) {
-                Some(rewrite) if !rewrites.iter().any(|other| other.overlaps(&rewrite)) => {
-                    rewrites.push(rewrite);
-                }
+                Some(rewrite) if apart.insert(&rewrite) => rewrites.push(rewrite),
                 _ => {
                     self.findings.push(unsupported_rewrite(pattern, at));
                     return Ok(None);

@@ -1,5 +1,7 @@
 //! The rewrites of `registries.yaml` that are plain prefixes: regular expressions in form only.
 
+use std::collections::BTreeSet;
+
 /// Names that begin with `from` begin with `to` instead. An empty prefix is every name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rewrite {
@@ -26,14 +28,25 @@ impl Rewrite {
         }
         Some(Self { from: prefix(&from)?, to: prefix(replacement)? })
     }
+}
 
-    /// Whether some names are matched by both, of which K3s then takes either.
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
-        let covers = |outer: &str, inner: &str| {
-            outer.is_empty()
-                || inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// Rewrites of which no two match the same name: of two that do, K3s takes either.
+#[derive(Debug, Default)]
+pub(super) struct Apart(BTreeSet<String>);
+
+impl Apart {
+    /// Adds one; false if it matches names that another one matches.
+    pub(super) fn insert(&mut self, rewrite: &Rewrite) -> bool {
+        let names = match rewrite.from.as_str() {
+            "" => String::new(),
+            from => format!("{from}/"),
         };
-        covers(&self.from, &other.from) || covers(&other.from, &self.from)
+        // None of them begins with another, so what could begin with this one or be its beginning is next to it.
+        let before = self.0.range(..=names.clone()).next_back();
+        let after = self.0.range(names.clone()..).next();
+        let overlaps = before.is_some_and(|outer| names.starts_with(outer.as_str()))
+            || after.is_some_and(|inner| inner.starts_with(&names));
+        !overlaps && self.0.insert(names)
     }
 }
 
@@ -80,8 +93,13 @@ mod tests {
     #[test]
     fn prefixes_overlap_by_whole_parts() {
         let rewrite = |from: &str| Rewrite { from: from.to_owned(), to: String::new() };
-        assert!(rewrite("a").overlaps(&rewrite("a/b")));
-        assert!(rewrite("a/b").overlaps(&rewrite("")));
-        assert!(!rewrite("a").overlaps(&rewrite("ab")));
+        let are_apart = |froms: &[&str]| {
+            let mut apart = Apart::default();
+            froms.iter().all(|from| apart.insert(&rewrite(from)))
+        };
+        assert!(!are_apart(&["a", "a/b"]) && !are_apart(&["a/b", "a"]));
+        assert!(!are_apart(&["a/b", ""]) && !are_apart(&["", "a/b"]) && !are_apart(&["a", "a"]));
+        assert!(are_apart(&["a", "ab", "a-b", "a.b", "b/c", "b/d"]));
+        assert!(!are_apart(&["a", "c", "a.b/x", "a-b", "a/b/c"]));
     }
 }

@@ -1,6 +1,8 @@
 //! What a person should know about a `CredentialProviderConfig` before the kubelet reads it: what it refuses,
 //! and what it accepts although it does not do what its author wants.
 
+use std::collections::HashSet;
+
 use super::config::{CredentialProviderConfig, Provider, TokenCacheType};
 use super::decode::decode;
 use super::validate::validate;
@@ -30,8 +32,9 @@ pub fn lint(json: &[u8]) -> Vec<Finding> {
     };
     let providers = DocPath::root().key("providers");
     let mut findings = Vec::new();
+    let mut names = HashSet::new();
     for (index, provider) in raw.iter().enumerate() {
-        if raw[..index].iter().any(|earlier| earlier.name == provider.name) {
+        if !names.insert(provider.name.as_str()) {
             let at = providers.index(index).key("name");
             let message =
                 format!("duplicate provider name {} found in configuration file(s)", quote(&provider.name));

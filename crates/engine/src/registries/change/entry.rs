@@ -1,5 +1,7 @@
 //! What is different in one entry.
 
+use std::collections::{HashMap, VecDeque};
+
 use super::super::{Endpoint, Mirror, MirrorUse, PullFromMirror, Registry};
 use super::{Change, Changed, Notice};
 
@@ -42,7 +44,7 @@ pub(super) fn compare(old: &Registry, new: &Registry, changes: &mut Vec<Change>)
     if let Some(proxy) = proxy_change(&old.endpoint, &new.endpoint) {
         push(proxy, Notice::Pulls);
     }
-    mirrors(&used(old), &used(new), &mut push);
+    mirrors(&Mirrors::of(old), &Mirrors::of(new), &mut push);
     // The rule has the last word, also where it does not see what a pull would.
     if !drains(old, new) {
         for change in &mut found {
@@ -56,13 +58,10 @@ pub(super) fn compare(old: &Registry, new: &Registry, changes: &mut Vec<Change>)
 
 /// Whether the Machine Config Operator drains a node for this change of an entry.
 fn drains(old: &Registry, new: &Registry) -> bool {
-    let first = |mirrors: &[Mirror], location: &str| {
-        let mut mirrors = mirrors.iter().filter(|mirror| mirror.endpoint.location == location);
-        mirrors.next().map(|mirror| mirror.pull_from_mirror)
-    };
-    let gone = |mirror: &Mirror| first(&new.mirrors, &mirror.endpoint.location).is_none();
-    let unsafe_now = |mirror: &Mirror| match first(&old.mirrors, &mirror.endpoint.location) {
-        Some(before) => before != mirror.pull_from_mirror && !is_digest_only(mirror),
+    let (before, after) = (first_uses(&old.mirrors), first_uses(&new.mirrors));
+    let gone = |mirror: &Mirror| !after.contains_key(mirror.endpoint.location.as_str());
+    let unsafe_now = |mirror: &Mirror| match before.get(mirror.endpoint.location.as_str()) {
+        Some(before) => *before != mirror.pull_from_mirror && !is_digest_only(mirror),
         None => !is_digest_only(mirror) && !new.mirror_by_digest_only,
     };
     old.endpoint.location != new.endpoint.location
@@ -72,6 +71,12 @@ fn drains(old: &Registry, new: &Registry) -> bool {
         || new.mirrors.iter().any(unsafe_now)
 }
 
+/// What the first mirror of each location serves.
+fn first_uses(mirrors: &[Mirror]) -> HashMap<&str, Option<PullFromMirror>> {
+    let uses = mirrors.iter().map(|mirror| (mirror.endpoint.location.as_str(), mirror.pull_from_mirror));
+    uses.rev().collect()
+}
+
 fn is_digest_only(mirror: &Mirror) -> bool {
     mirror.pull_from_mirror == Some(PullFromMirror::DigestOnly)
 }
@@ -79,27 +84,43 @@ fn is_digest_only(mirror: &Mirror) -> bool {
 /// A mirror with the pulls that it serves. A place that serves digests and tags by two lines is two of these.
 type Used<'a> = (MirrorUse, &'a Mirror);
 
-fn used(registry: &Registry) -> Vec<Used<'_>> {
-    registry.mirrors.iter().map(|mirror| (registry.use_of(mirror), mirror)).collect()
+/// The mirrors of an entry in order, and the first of each location and use.
+struct Mirrors<'a> {
+    list: Vec<Used<'a>>,
+    first: HashMap<(MirrorUse, &'a str), &'a Mirror>,
 }
 
-fn same(one: &Used<'_>, other: &Used<'_>) -> bool {
-    one.0 == other.0 && location(one) == location(other)
+impl<'a> Mirrors<'a> {
+    fn of(registry: &'a Registry) -> Self {
+        let list: Vec<Used<'_>> =
+            registry.mirrors.iter().map(|mirror| (registry.use_of(mirror), mirror)).collect();
+        let first = list.iter().rev().map(|used| (key(used), used.1)).collect();
+        Self { list, first }
+    }
+
+    fn has(&self, mirror: &Used<'_>) -> bool {
+        self.first.contains_key(&key(mirror))
+    }
+
+    /// Those that the other has not, in order.
+    fn without<'m>(&'m self, other: &'m Self) -> impl Iterator<Item = &'m Used<'a>> {
+        self.list.iter().filter(|mirror| !other.has(mirror))
+    }
 }
 
-fn has(list: &[Used<'_>], mirror: &Used<'_>) -> bool {
-    list.iter().any(|other| same(other, mirror))
+fn key<'a>(mirror: &Used<'a>) -> (MirrorUse, &'a str) {
+    (mirror.0, location(mirror))
 }
 
 fn location<'a>((_, mirror): &Used<'a>) -> &'a str {
     &mirror.endpoint.location
 }
 
-fn mirrors(old: &[Used<'_>], new: &[Used<'_>], push: &mut impl FnMut(Changed, Notice)) {
+fn mirrors(old: &Mirrors<'_>, new: &Mirrors<'_>, push: &mut impl FnMut(Changed, Notice)) {
     come_and_go(old, new, push);
     order(old, new, push);
-    for mirror in new {
-        let Some((_, before)) = old.iter().find(|other| same(other, mirror)) else { continue };
+    for mirror in &new.list {
+        let Some(before) = old.first.get(&key(mirror)) else { continue };
         let (before, now) = (&before.endpoint, &mirror.1.endpoint);
         if before.insecure != now.insecure {
             let what = Changed::Insecure { mirror: Some(now.location.clone()), now: now.insecure };
@@ -111,15 +132,18 @@ fn mirrors(old: &[Used<'_>], new: &[Used<'_>], push: &mut impl FnMut(Changed, No
     }
 }
 
-fn come_and_go(old: &[Used<'_>], new: &[Used<'_>], push: &mut impl FnMut(Changed, Notice)) {
-    let mut gone: Vec<_> = old.iter().filter(|mirror| !has(new, mirror)).collect();
-    for added in new.iter().filter(|mirror| !has(old, mirror)) {
+fn come_and_go(old: &Mirrors<'_>, new: &Mirrors<'_>, push: &mut impl FnMut(Changed, Notice)) {
+    let mut gone: Vec<Option<&Used<'_>>> = old.without(new).map(Some).collect();
+    // By location, since what comes may only serve other pulls than what goes.
+    let mut at: HashMap<&str, VecDeque<usize>> = HashMap::new();
+    for (index, mirror) in gone.iter().flatten().enumerate() {
+        at.entry(location(mirror)).or_default().push_back(index);
+    }
+    for added in new.without(old) {
         let (mirror, serves) = (location(added).to_owned(), added.0);
-        let (what, notice) = match gone.iter().position(|other| location(other) == mirror) {
-            Some(position) => {
-                let old = gone.remove(position).0;
-                (Changed::MirrorServes { mirror, old, new: serves }, Notice::Drain)
-            }
+        let replaced = at.get_mut(location(added)).and_then(VecDeque::pop_front);
+        let (what, notice) = match replaced.and_then(|index| gone[index].take()) {
+            Some((old, _)) => (Changed::MirrorServes { mirror, old: *old, new: serves }, Notice::Drain),
             None if serves == MirrorUse::DigestOnly => {
                 (Changed::MirrorAdded { mirror, serves }, Notice::Nobody)
             }
@@ -127,15 +151,15 @@ fn come_and_go(old: &[Used<'_>], new: &[Used<'_>], push: &mut impl FnMut(Changed
         };
         push(what, notice);
     }
-    for removed in gone {
+    for removed in gone.into_iter().flatten() {
         let what = Changed::MirrorRemoved { mirror: location(removed).to_owned(), serves: removed.0 };
         push(what, Notice::Drain);
     }
 }
 
-fn order(old: &[Used<'_>], new: &[Used<'_>], push: &mut impl FnMut(Changed, Notice)) {
-    let kept = |list: &[Used<'_>], other: &[Used<'_>]| -> Vec<_> {
-        let kept = list.iter().filter(|mirror| has(other, mirror));
+fn order(old: &Mirrors<'_>, new: &Mirrors<'_>, push: &mut impl FnMut(Changed, Notice)) {
+    let kept = |mirrors: &Mirrors<'_>, other: &Mirrors<'_>| -> Vec<_> {
+        let kept = mirrors.list.iter().filter(|mirror| other.has(mirror));
         kept.map(|mirror| (mirror.0, location(mirror).to_owned())).collect()
     };
     let (before, after) = (kept(old, new), kept(new, old));
@@ -147,10 +171,8 @@ fn order(old: &[Used<'_>], new: &[Used<'_>], push: &mut impl FnMut(Changed, Noti
         order.iter().filter(|(serves, _)| *serves != MirrorUse::DigestOnly).cloned().collect()
     };
     let notice = if tags(&before) == tags(&after) { Notice::Nobody } else { Notice::Pulls };
-    push(
-        Changed::MirrorsReordered { order: new.iter().map(|mirror| location(mirror).to_owned()).collect() },
-        notice,
-    );
+    let order = new.list.iter().map(|mirror| location(mirror).to_owned()).collect();
+    push(Changed::MirrorsReordered { order }, notice);
 }
 
 fn proxy_change(old: &Endpoint, new: &Endpoint) -> Option<Changed> {

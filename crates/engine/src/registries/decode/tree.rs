@@ -1,48 +1,61 @@
 //! The whole of TOML: names match exactly or else without regard to case, unknown keys are passed over and
 //! reported, a wrong type refuses the file.
+//!
+//! Go fills what it already has. A field that a table names twice, in letters of different case, is filled twice, in the
+//! random order of a map: texts and truths are those of the last, the items of lists are merged one by one. Here the order
+//! is always that of the bytes, in which the exact spelling comes last; and a finding says that Go leaves it to chance.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use toml::de::{DeTable, DeValue};
-use toml_parser::Source;
-use toml_parser::lexer::TokenKind;
-
-use super::super::problem::{ConfError, Problem};
+use super::super::problem::{ConfError, Problem, syntax};
 use super::{RawConf, RawEndpoint, RawRegistry, Version1};
 use crate::finding::{DocPath, Finding};
+use crate::go::json::names_field;
+use crate::go::toml::{Document, Fault, Table, Value};
 
 /// Decodes `text`; what was passed over is added to `findings`.
 pub(super) fn decode<'t>(text: &'t str, findings: &mut Vec<Finding>) -> Result<RawConf<'t>, ConfError> {
-    let document = DeTable::parse(text).map_err(|error| ConfError {
-        at: DocPath::root(),
-        span: error.span(),
-        problem: Problem::Syntax(error.message().to_owned()),
-    })?;
-    check_lines(text)?;
+    let document = parse(text)?;
     let mut conf = RawConf::default();
     let mut decoder = Decoder { findings };
-    decoder.fields(document.get_ref(), TOP_LEVEL, Place::ROOT, |decoder, name, value, place| {
+    decoder.fields(document.root(), TOP_LEVEL, Place::ROOT, |decoder, name, value, place| {
         match name {
-            "registry" => {
-                conf.registries = list(value, place, |item, place| decoder.registry(item, place))?;
-            }
+            "registry" => list(&mut conf.registries, value, place, |registry, item, place| {
+                decoder.registry(registry, item, place)
+            })?,
             "unqualified-search-registries" => conf.search = Some(strings(value, place)?),
             "credential-helpers" => conf.credential_helpers = Some(strings(value, place)?),
             "short-name-mode" => conf.short_name_mode = string(value, place)?,
             "additional-layer-store-auth-helper" => {
                 conf.additional_layer_store_auth_helper = string(value, place)?;
             }
-            "aliases" => {
-                for (name, target) in table(value, place)? {
-                    let place = place.key(name.get_ref());
-                    conf.aliases.insert(name.get_ref().to_string(), string(target.get_ref(), place)?);
-                }
-            }
+            "aliases" => decoder.aliases(value, place, &mut conf.aliases)?,
             _ => decoder.version1(value, place, &mut conf.version1)?,
         }
         Ok(())
     })?;
     Ok(conf)
+}
+
+/// Decodes a file that has aliases and nothing else.
+pub(super) fn decode_aliases(text: &str) -> Result<BTreeMap<String, Cow<'_, str>>, ConfError> {
+    let document = parse(text)?;
+    let mut aliases = BTreeMap::new();
+    let mut decoder = Decoder { findings: &mut Vec::new() };
+    decoder.fields(document.root(), ALIASES_ALONE, Place::ROOT, |decoder, _, value, place| {
+        decoder.aliases(value, place, &mut aliases)
+    })?;
+    Ok(aliases)
+}
+
+fn parse(text: &str) -> Result<Document<'_>, ConfError> {
+    Document::parse(text).map_err(|refusal| match refusal.fault {
+        Fault::OutOfRange(what) => {
+            ConfError { at: DocPath::root(), span: refusal.span, problem: Problem::OutOfRange(what) }
+        }
+        fault => syntax(text, refusal.span.unwrap_or_default(), &fault.to_string()),
+    })
 }
 
 const TOP_LEVEL: &[&str] = &[
@@ -67,101 +80,105 @@ const REGISTRY: &[&str] = &[
 const MIRROR: &[&str] = &["location", "insecure", "pull-from-mirror", "namespace-proxy"];
 const VERSION1: &[&str] = &["search", "insecure", "block"];
 const VERSION1_LIST: &[&str] = &["registries"];
+const ALIASES_ALONE: &[&str] = &["aliases"];
+/// No table has more fields than this one.
+const MOST_FIELDS: usize = REGISTRY.len();
 
 struct Decoder<'f> {
     findings: &'f mut Vec<Finding>,
 }
 
 impl Decoder<'_> {
-    fn registry<'t>(&mut self, value: &DeValue<'t>, place: Place<'_>) -> Result<RawRegistry<'t>, ConfError> {
-        let mut registry = RawRegistry::default();
-        self.fields(table(value, place)?, REGISTRY, place, |decoder, name, value, place| {
+    fn registry<'t>(
+        &mut self,
+        registry: &mut RawRegistry<'t>,
+        value: Value<'_, 't>,
+        place: Place<'_>,
+    ) -> Result<(), ConfError> {
+        self.fields(value, REGISTRY, place, |decoder, name, value, place| {
             match name {
                 "prefix" => registry.prefix = string(value, place)?,
                 "blocked" => registry.blocked = boolean(value, place)?,
                 "mirror-by-digest-only" => registry.mirror_by_digest_only = boolean(value, place)?,
-                "mirror" => {
-                    registry.mirrors = list(value, place, |item, place| decoder.mirror(item, place))?;
-                }
+                "mirror" => list(&mut registry.mirrors, value, place, |mirror, item, place| {
+                    decoder
+                        .fields(item, MIRROR, place, |_, name, value, place| mirror.set(name, value, place))
+                })?,
                 _ => registry.endpoint.set(name, value, place)?,
             }
             Ok(())
-        })?;
-        Ok(registry)
+        })
     }
 
-    fn mirror<'t>(&mut self, value: &DeValue<'t>, place: Place<'_>) -> Result<RawEndpoint<'t>, ConfError> {
-        let mut mirror = RawEndpoint::default();
-        self.fields(table(value, place)?, MIRROR, place, |_, name, value, place| {
-            mirror.set(name, value, place)
-        })?;
-        Ok(mirror)
+    /// Go's decoder forgets to complain where a map is wanted and something else stands there, so it has no aliases then.
+    fn aliases<'t>(
+        &mut self,
+        value: Value<'_, 't>,
+        place: Place<'_>,
+        aliases: &mut BTreeMap<String, Cow<'t, str>>,
+    ) -> Result<(), ConfError> {
+        let Some(table) = value.table() else {
+            let message =
+                format!("{} instead of a table: its aliases are ignored", with_article(value.noun()));
+            self.findings.push(
+                Finding::warning("registries/ignored-aliases", place.path(), message)
+                    .with_help("write [aliases], and below it name = \"registry.example.com/name\""),
+            );
+            return Ok(());
+        };
+        for (name, _, target) in table.entries() {
+            aliases.insert(name.to_owned(), string(target, place.key(name))?);
+        }
+        Ok(())
     }
 
     fn version1<'t>(
         &mut self,
-        value: &DeValue<'t>,
+        value: Value<'_, 't>,
         place: Place<'_>,
         version1: &mut Version1<'t>,
     ) -> Result<(), ConfError> {
-        self.fields(table(value, place)?, VERSION1, place, |decoder, name, value, place| {
+        self.fields(value, VERSION1, place, |decoder, name, value, place| {
             let target = match name {
                 "search" => &mut version1.search,
                 "insecure" => &mut version1.insecure,
                 _ => &mut version1.block,
             };
-            decoder.fields(table(value, place)?, VERSION1_LIST, place, |_, _, value, place| {
+            decoder.fields(value, VERSION1_LIST, place, |_, _, value, place| {
                 *target = Some(strings(value, place)?);
                 Ok(())
             })
         })
     }
 
-    /// Calls `set` for each entry of `table` that is one of `names`, with the name as we spell it.
-    ///
-    /// Go fills a field from an entry of exactly its name and also from entries that differ in case only, in
-    /// random order. We let the exact one win and say so.
-    fn fields<'t>(
+    /// Calls `set` for each entry of a table that is one of `names`, with the name as we spell it.
+    fn fields<'d, 't>(
         &mut self,
-        table: &DeTable<'t>,
+        value: Value<'d, 't>,
         names: &'static [&'static str],
         place: Place<'_>,
-        mut set: impl FnMut(&mut Self, &'static str, &DeValue<'t>, Place<'_>) -> Result<(), ConfError>,
+        mut set: impl FnMut(&mut Self, &'static str, Value<'d, 't>, Place<'_>) -> Result<(), ConfError>,
     ) -> Result<(), ConfError> {
-        for (key, value) in table {
-            let key = key.get_ref().as_ref();
-            let place = place.key(key);
-            let name = names.iter().find(|name| **name == key);
-            let folded = || names.iter().find(|name| equal_fold(name, key));
-            match name {
-                Some(name) => set(self, name, value.get_ref(), place)?,
-                None => match folded() {
-                    Some(name) if table.contains_key(*name) => {
-                        self.findings.push(
-                            Finding::warning(
-                                "registries/ambiguous-key",
-                                place.path(),
-                                format!("{key:?} and {name:?} set the same thing"),
-                            )
-                            .with_help(format!(
-                                "keep {name:?} only: which one wins in CRI-O is left to chance"
-                            )),
-                        );
-                    }
-                    Some(name) => set(self, name, value.get_ref(), place)?,
-                    None => {
-                        check_range(value.get_ref(), place)?;
-                        self.findings.push(unknown_key(key, names, place.path()));
-                    }
-                },
+        let mut spelled = [None; MOST_FIELDS];
+        for (key, _, value) in table(value, place)?.entries() {
+            let at = place.key(key);
+            let exact = names.iter().position(|name| *name == key);
+            let Some(field) = exact.or_else(|| names.iter().position(|name| names_field(key, name))) else {
+                self.findings.push(unknown_key(key, names, at.path()));
+                continue;
+            };
+            let name = names[field];
+            if let Some(other) = spelled[field].replace(key) {
+                self.findings.push(ambiguous_key(name, if exact.is_some() { other } else { key }, place));
             }
+            set(self, name, value, at)?;
         }
         Ok(())
     }
 }
 
 impl<'t> RawEndpoint<'t> {
-    fn set(&mut self, name: &str, value: &DeValue<'t>, place: Place<'_>) -> Result<(), ConfError> {
+    fn set(&mut self, name: &str, value: Value<'_, 't>, place: Place<'_>) -> Result<(), ConfError> {
         match name {
             "location" => self.location = string(value, place)?,
             "insecure" => self.insecure = boolean(value, place)?,
@@ -182,92 +199,51 @@ fn unknown_key(key: &str, names: &[&str], at: DocPath) -> Finding {
     }
 }
 
-/// Key, `=` and value stand on one line, also in an inline table, which otherwise may span several; our parser
-/// lets a new line pass there, the Go decoder does not.
-fn check_lines(text: &str) -> Result<(), ConfError> {
-    if !text.contains('{') {
-        return Ok(());
+/// A second spelling of a name, which the exact one belongs beside or not.
+fn ambiguous_key(name: &str, other: &str, place: Place<'_>) -> Finding {
+    let message = format!("{other:?} and {name:?} set the same thing");
+    Finding::warning("registries/ambiguous-key", place.key(other).path(), message)
+        .with_help(format!("keep {name:?} only: which one wins in CRI-O is left to chance"))
+}
+
+fn with_article(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
+}
+
+fn string<'t>(value: Value<'_, 't>, place: Place<'_>) -> Result<Cow<'t, str>, ConfError> {
+    value.text().cloned().ok_or_else(|| place.wrong_type("a string", value))
+}
+
+fn boolean(value: Value<'_, '_>, place: Place<'_>) -> Result<bool, ConfError> {
+    value.boolean().ok_or_else(|| place.wrong_type("true or false", value))
+}
+
+fn table<'d, 't>(value: Value<'d, 't>, place: Place<'_>) -> Result<Table<'d, 't>, ConfError> {
+    value.table().ok_or_else(|| place.wrong_type("a table", value))
+}
+
+/// Fills the items of a list: those that it has already, unless it is given more of them now.
+fn list<'d, 't, T: Default>(
+    target: &mut Vec<T>,
+    value: Value<'d, 't>,
+    place: Place<'_>,
+    mut fill: impl FnMut(&mut T, Value<'d, 't>, Place<'_>) -> Result<(), ConfError>,
+) -> Result<(), ConfError> {
+    let items = value.items().ok_or_else(|| place.wrong_type("a list", value))?;
+    if items.len() > target.len() {
+        target.clear();
     }
-    let mut before = TokenKind::Newline;
-    for token in Source::new(text).lex().filter(|token| token.kind() != TokenKind::Whitespace) {
-        let pair = (before, token.kind());
-        before = token.kind();
-        if let (TokenKind::Newline | TokenKind::Comment, TokenKind::Equals)
-        | (TokenKind::Equals, TokenKind::Newline | TokenKind::Comment) = pair
-        {
-            return Err(ConfError {
-                at: DocPath::root(),
-                span: Some(token.span().start()..token.span().end()),
-                problem: Problem::Syntax("key, `=` and value must stand on one line".to_owned()),
-            });
-        }
+    target.resize_with(items.len(), T::default);
+    for (index, (item, value)) in target.iter_mut().zip(items).enumerate() {
+        fill(item, value, place.index(index))?;
     }
     Ok(())
 }
 
-/// Go's decoder reads every number and time, also of keys that nobody wants, and refuses those that do not fit.
-fn check_range(value: &DeValue<'_>, place: Place<'_>) -> Result<(), ConfError> {
-    match value {
-        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map(drop)
-            .map_err(|_| place.error(Problem::OutOfRange(number.as_str().to_owned()))),
-        DeValue::Float(number) => match number.as_str().parse::<f64>() {
-            Ok(float) if float.is_infinite() && !number.as_str().ends_with("inf") => {
-                Err(place.error(Problem::OutOfRange(number.as_str().to_owned())))
-            }
-            _ => Ok(()),
-        },
-        // Go has no leap seconds.
-        DeValue::Datetime(moment) if moment.time.is_some_and(|time| time.second == Some(60)) => {
-            Err(place.error(Problem::OutOfRange(moment.to_string())))
-        }
-        DeValue::Array(items) => items
-            .iter()
-            .enumerate()
-            .try_for_each(|(index, item)| check_range(item.get_ref(), place.index(index))),
-        DeValue::Table(entries) => {
-            entries.iter().try_for_each(|(key, value)| check_range(value.get_ref(), place.key(key.get_ref())))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn string<'t>(value: &DeValue<'t>, place: Place<'_>) -> Result<Cow<'t, str>, ConfError> {
-    match value {
-        DeValue::String(text) => Ok(text.clone()),
-        _ => Err(place.wrong_type("a string", value)),
-    }
-}
-
-fn boolean(value: &DeValue<'_>, place: Place<'_>) -> Result<bool, ConfError> {
-    value.as_bool().ok_or_else(|| place.wrong_type("true or false", value))
-}
-
-fn table<'v, 'i>(value: &'v DeValue<'i>, place: Place<'_>) -> Result<&'v DeTable<'i>, ConfError> {
-    value.as_table().ok_or_else(|| place.wrong_type("a table", value))
-}
-
-fn list<'t, T>(
-    value: &DeValue<'t>,
-    place: Place<'_>,
-    mut each: impl FnMut(&DeValue<'t>, Place<'_>) -> Result<T, ConfError>,
-) -> Result<Vec<T>, ConfError> {
-    let items = value.as_array().ok_or_else(|| place.wrong_type("a list", value))?;
-    items.iter().enumerate().map(|(index, item)| each(item.get_ref(), place.index(index))).collect()
-}
-
-fn strings<'t>(value: &DeValue<'t>, place: Place<'_>) -> Result<Vec<Cow<'t, str>>, ConfError> {
-    list(value, place, string)
-}
-
-/// Go's `strings.EqualFold` against a name of ASCII letters: two characters outside of ASCII fold into it.
-fn equal_fold(name: &str, key: &str) -> bool {
-    let fold = |c: char| match c {
-        '\u{17f}' => 's',
-        '\u{212a}' => 'k',
-        c => c.to_ascii_lowercase(),
-    };
-    name.chars().map(fold).eq(key.chars().map(fold))
+fn strings<'t>(value: Value<'_, 't>, place: Place<'_>) -> Result<Vec<Cow<'t, str>>, ConfError> {
+    let items = value.items().ok_or_else(|| place.wrong_type("a list", value))?;
+    items.enumerate().map(|(index, item)| string(item, place.index(index))).collect()
 }
 
 /// Where the decoder is, as a chain on the stack: a path is only built when there is something to say.
@@ -308,7 +284,7 @@ impl<'p> Place<'p> {
         ConfError { at: self.path(), span: None, problem }
     }
 
-    fn wrong_type(&self, expected: &'static str, found: &DeValue<'_>) -> ConfError {
-        self.error(Problem::Type { expected, found: found.type_str() })
+    fn wrong_type(&self, expected: &'static str, found: Value<'_, '_>) -> ConfError {
+        self.error(Problem::Type { expected, found: found.noun() })
     }
 }

@@ -12,7 +12,7 @@ fn each_rejected_file_says_why() {
         let expected = text.lines().next().unwrap().strip_prefix("# refused: ").unwrap().replace("\\n", "\n");
         let error = ConfFile::parse(&text).expect_err(&path.display().to_string());
         match &error.problem {
-            Problem::Syntax(_) => {
+            Problem::Syntax { .. } => {
                 assert_eq!(expected, "SYNTAX", "{}", path.display());
                 assert!(error.span.is_some());
             }
@@ -190,4 +190,63 @@ fn locations_lose_trailing_slashes_and_nothing_else() {
         assert_eq!(location(text).as_deref(), Ok(expected));
     }
     assert!(location("https://example.com").is_err());
+}
+
+#[test]
+fn aliases_that_are_no_table_are_none_and_a_finding_says_so() {
+    for text in
+        ["[[aliases]]\nnginx = 'a.io/nginx'\n", "aliases = ''\n", "aliases = 1\n", "aliases = ['x']\n"]
+    {
+        let file = ConfFile::parse(text).unwrap();
+        let findings: Vec<_> =
+            file.findings().iter().map(|finding| (finding.rule, finding.at.to_string())).collect();
+        assert_eq!(findings, [("registries/ignored-aliases", "aliases".to_owned())], "{text}");
+        let loaded = conf(&["[aliases]\nnginx = 'b.io/nginx'\n", text]);
+        assert_eq!(loaded.aliases()["nginx"].target.as_ref().unwrap().name(), "b.io/nginx", "{text}");
+    }
+    assert!(ConfFile::parse("[aliases]\nnginx = 1\n").is_err());
+}
+
+#[test]
+fn a_table_that_a_person_adds_to_after_its_end_counts_whole() {
+    let loaded = conf(&["aliases.nginx = 'a.io/nginx'\n[aliases]\nredis = 'a.io/redis'\n"]);
+    assert_eq!(loaded.aliases().keys().collect::<Vec<_>>(), ["nginx", "redis"]);
+}
+
+#[test]
+fn nesting_that_nobody_looks_at_may_be_deep() {
+    let nested = |depth: usize| format!("x = {}{}\n", "[".repeat(depth), "]".repeat(depth));
+    assert!(ConfFile::parse(&nested(90)).is_ok());
+}
+
+#[test]
+fn names_that_differ_in_case_only_fill_one_field_in_the_order_of_their_bytes() {
+    let file = ConfFile::parse(
+        "[[Registry]]\nlocation = 'a.io'\nInsecure = false\ninsecure = true\n[[registry]]\nprefix = 'b.io'\n",
+    )
+    .unwrap();
+    let rules: Vec<_> =
+        file.findings().iter().map(|finding| (finding.rule, finding.at.to_string())).collect();
+    assert_eq!(
+        rules,
+        [
+            ("registries/ambiguous-key", "Registry[0].Insecure".to_owned()),
+            ("registries/ambiguous-key", "Registry".to_owned())
+        ]
+    );
+    let loaded = RegistriesConf::merge([("/0.conf".into(), file)]);
+    let [entry] = loaded.registries()[..] else { panic!() };
+    assert_eq!(
+        (entry.prefix.as_str(), entry.endpoint.location.as_str()),
+        ("b.io", "a.io"),
+        "items are filled one by one"
+    );
+    assert!(entry.endpoint.insecure);
+}
+
+#[test]
+fn a_second_spelling_of_the_wrong_type_refuses_the_file() {
+    for text in ["Aliases = {x = 1}\n[aliases]\n", "Registry = 1\n[[registry]]\nlocation = 'a.io'\n"] {
+        assert!(ConfFile::parse(text).is_err(), "{text}");
+    }
 }

@@ -1,0 +1,239 @@
+//! TOML as the decoder of Go programs (BurntSushi/toml) takes it apart: a tree with the place of everything in it.
+//!
+//! The grammar is that of every TOML parser. What may be said twice is not, and has its own file, `define.rs`.
+
+mod define;
+mod receive;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use toml_parser::parser::{RecursionGuard, ValidateWhitespace, parse_document};
+use toml_parser::{Expected, ParseError, Source};
+
+use self::receive::Receiver;
+
+/// How deep keys, lists and inline tables may nest. Go has no limit but its memory. Here the parser's own stack bounds it;
+/// what people and programs write has four levels.
+pub const MAX_DEPTH: u32 = 200;
+
+/// The parser's own words where it goes no deeper.
+const TOO_DEEP: &str = "cannot recurse further; max recursion depth met";
+
+/// A text of TOML. The nodes lie side by side, so that no depth of nesting can exhaust the stack of whoever drops them.
+#[derive(Debug)]
+pub struct Document<'t> {
+    nodes: Vec<Node<'t>>,
+}
+
+/// Why a text is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is wrong.
+    pub fault: Fault,
+    /// Which bytes.
+    pub span: Option<Range<usize>>,
+}
+
+/// What is wrong with a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// It is no TOML, or says something twice.
+    Syntax(String),
+    /// A number that does not fit into 64 bits, or a time that there is not.
+    OutOfRange(String),
+    /// It nests deeper than [`MAX_DEPTH`].
+    Depth,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax(message) => f.write_str(message),
+            Self::OutOfRange(what) => write!(f, "{what} is out of range"),
+            Self::Depth => write!(f, "more than {MAX_DEPTH} levels of nesting"),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Node<'t> {
+    span: Range<usize>,
+    content: Content<'t>,
+}
+
+#[derive(Debug)]
+enum Content<'t> {
+    Text(Cow<'t, str>),
+    Boolean(bool),
+    /// A number or a time, of which nobody wants the value; the text is what it is called.
+    Other(&'static str),
+    List(Vec<usize>),
+    /// `[[…]]`, which can be added to.
+    Tables(Vec<usize>),
+    Table(BTreeMap<Cow<'t, str>, Entry>),
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: Range<usize>,
+    node: usize,
+}
+
+/// The root table.
+const ROOT: usize = 0;
+
+impl<'t> Document<'t> {
+    /// Reads a text. In time and memory that grow with its length alone.
+    ///
+    /// # Errors
+    /// The first thing for which Go refuses it.
+    pub fn parse(text: &'t str) -> Result<Self, Refusal> {
+        let source = Source::new(text);
+        let tokens = source.lex().into_vec();
+        let mut receiver = Receiver::new(source);
+        let mut error = None;
+        {
+            let mut validated = ValidateWhitespace::new(&mut receiver, source);
+            let mut guarded = RecursionGuard::new(&mut validated, MAX_DEPTH);
+            parse_document(&tokens, &mut guarded, &mut error);
+        }
+        match (error.or(receiver.error), receiver.out_of_range) {
+            (Some(error), _) if receiver.too_deep || error.description() == TOO_DEEP => {
+                Err(Refusal { fault: Fault::Depth, span: unexpected(&error) })
+            }
+            (Some(error), _) => Err(Refusal::syntax(&error)),
+            (None, Some(refusal)) => Err(refusal),
+            (None, None) => Ok(Self { nodes: receiver.definitions.nodes }),
+        }
+    }
+
+    /// The table that is the document.
+    #[must_use]
+    pub fn root(&self) -> Value<'_, 't> {
+        Value { document: self, node: ROOT }
+    }
+}
+
+/// A value in a document.
+#[derive(Debug, Clone, Copy)]
+pub struct Value<'d, 't> {
+    document: &'d Document<'t>,
+    node: usize,
+}
+
+impl<'d, 't> Value<'d, 't> {
+    fn content(self) -> &'d Content<'t> {
+        &self.document.nodes[self.node].content
+    }
+
+    /// Where it stands; for a table the place of its header, or of the key that made it.
+    #[must_use]
+    pub fn span(self) -> Range<usize> {
+        self.document.nodes[self.node].span.clone()
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self.content() {
+            Content::Text(_) => "string",
+            Content::Boolean(_) => "boolean",
+            Content::Other(noun) => noun,
+            Content::List(_) | Content::Tables(_) => "array",
+            Content::Table(_) => "table",
+        }
+    }
+
+    /// The text, if it is one.
+    #[must_use]
+    pub fn text(self) -> Option<&'d Cow<'t, str>> {
+        match self.content() {
+            Content::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The truth, if it is one.
+    #[must_use]
+    pub fn boolean(self) -> Option<bool> {
+        match self.content() {
+            Content::Boolean(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The items of a list, in either notation.
+    #[must_use]
+    pub fn items(self) -> Option<impl ExactSizeIterator<Item = Value<'d, 't>>> {
+        match self.content() {
+            Content::List(items) | Content::Tables(items) => {
+                Some(items.iter().map(move |&node| Value { document: self.document, node }))
+            }
+            _ => None,
+        }
+    }
+
+    /// The table, if it is one.
+    #[must_use]
+    pub fn table(self) -> Option<Table<'d, 't>> {
+        match self.content() {
+            Content::Table(entries) => Some(Table { document: self.document, entries }),
+            _ => None,
+        }
+    }
+}
+
+/// A table in a document.
+#[derive(Debug, Clone, Copy)]
+pub struct Table<'d, 't> {
+    document: &'d Document<'t>,
+    entries: &'d BTreeMap<Cow<'t, str>, Entry>,
+}
+
+impl<'d, 't> Table<'d, 't> {
+    /// Its entries in the order of their keys' bytes: the key, where it first stands, and the value.
+    pub fn entries(self) -> impl Iterator<Item = (&'d str, Range<usize>, Value<'d, 't>)> {
+        self.entries.iter().map(move |(name, entry)| {
+            (&**name, entry.key.clone(), Value { document: self.document, node: entry.node })
+        })
+    }
+}
+
+impl Refusal {
+    fn syntax(error: &ParseError) -> Self {
+        let mut message = error.description().to_owned();
+        let expected = error.expected().map(|expected| expected.iter().map(described).collect::<Vec<_>>());
+        match expected.as_deref() {
+            None => {}
+            Some([]) => message.push_str(", expected nothing"),
+            Some(expected) => {
+                message.push_str(", expected ");
+                message.push_str(&expected.join(", "));
+            }
+        }
+        Self { fault: Fault::Syntax(message), span: unexpected(error) }
+    }
+}
+
+fn unexpected(error: &ParseError) -> Option<Range<usize>> {
+    error.unexpected().map(|span| span.start()..span.end())
+}
+
+fn described(expected: &Expected) -> String {
+    match expected {
+        Expected::Literal("\n") => "newline".to_owned(),
+        Expected::Literal("`") => "'`'".to_owned(),
+        Expected::Literal(literal) if literal.chars().all(|c| c.is_ascii_control()) => {
+            format!("`{}`", literal.escape_debug())
+        }
+        Expected::Literal(literal) => format!("`{literal}`"),
+        Expected::Description(description) => (*description).to_owned(),
+        _ => "etc".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
