@@ -93,7 +93,7 @@ impl NodeRoot {
     /// The content of a file of text.
     ///
     /// # Errors
-    /// As [`Self::read`], and [`NotUtf8`] if it is not UTF-8.
+    /// As [`Self::read`], and [`NotUtf8`](crate::NotUtf8) if it is not UTF-8.
     pub fn read_text(&self, path: &Path) -> io::Result<String> {
         self.read_text_within(path, MAX_BYTES)
     }
