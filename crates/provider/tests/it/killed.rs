@@ -61,9 +61,10 @@ fn is_killed_at(call: &Call, cluster: &Cluster) -> bool {
         assert!(left[0].starts_with(".auth-"), "killed at {call:?}: {left:?}");
     }
     until(&format!("a sweeper lives after {call:?}"), || !stage.sweepers().is_empty());
-    // What it will do at the bound.
-    let handover = Handover::open(&stage.auth_dir(), &stage.path("locks"), Bounds::default()).unwrap();
-    handover.sweep_once(SystemTime::now() + Bounds::default().sweep.unclaimed).unwrap();
+    // What it will do at the bound, which is longest for what was being written.
+    let bounds = Bounds::default();
+    let handover = Handover::open(&stage.auth_dir(), &stage.path("locks"), bounds).unwrap();
+    handover.sweep_once(SystemTime::now() + bounds.sweep.temporary).unwrap();
     assert_eq!(stage.left(), [""; 0], "killed at {call:?}");
     status.signal() == Some(9)
 }
