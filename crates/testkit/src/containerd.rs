@@ -28,6 +28,9 @@ state = "@ROOT@/containerd/state"
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   bin_dirs = ["@ROOT@/none"]
   conf_dir = "@ROOT@/none"
+# Its socket has one path on the machine, and several of these start at the same moment.
+[plugins.'io.containerd.nri.v1.nri']
+  disable = true
 "#;
 
 /// containerd in a folder of its own, until it is dropped.
