@@ -2,16 +2,18 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pullwright_documents::{documents, go_toml_document, position, toml_document};
+use pullwright_documents::{Text, documents, go_toml_document, toml_document};
 
 fuzz_target!(|text: &str| {
     match documents(text) {
         Ok(documents) => documents.iter().for_each(|document| drop(document.value())),
-        Err(error) => drop(position(text, error.span.start)),
+        Err(error) => {
+            let _ = Text::new(text.to_owned()).position(error.span.start);
+        }
     }
     for document in [toml_document(text), go_toml_document(text)] {
         if let Err(error) = document {
-            let _ = position(text, error.span.start);
+            let _ = Text::new(text.to_owned()).position(error.span.start);
         }
     }
 });

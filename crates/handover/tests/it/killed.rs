@@ -24,7 +24,9 @@ const SWEPT: Duration = Duration::from_secs(2);
 struct Call(String, usize);
 
 fn killed_at_each(bounds: Bounds, before: fn(&Stage)) {
-    let calls = calls_of_a_put(bounds, before);
+    // The shorter of two: one that had to wait for its locks makes calls that others do not.
+    let calls = [calls_of_a_put(bounds, before), calls_of_a_put(bounds, before)];
+    let calls = calls.into_iter().min_by_key(Vec::len).expect("two runs");
     let moves = calls.iter().filter(|Call(name, _)| name.starts_with("renameat")).count();
     assert!(calls.len() > 30 && moves > 0, "the tracer saw no put: {calls:?}");
     let (left, killed) = (Mutex::new(calls.iter()), AtomicUsize::new(0));
