@@ -10,7 +10,7 @@ use crate::report::{Measurements, Row};
 use crate::stage::Stage;
 
 /// The rows: few of everything, many Secrets, many registries beside, many mirrors of the image's own; and what somebody may
-/// put into a namespace to take a node's memory: beside ten Secrets, more than is read of a list, and as many as can be named.
+/// put into a namespace to take a node's memory: beside ten Secrets, nearly as much as is read of a list, and as many as can be named.
 pub const ROWS: [Load; 7] = [
     ORDINARY,
     Load { secrets: 1000, ..ORDINARY },

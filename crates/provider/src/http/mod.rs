@@ -18,8 +18,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use answer::Body;
-pub(crate) use answer::Head;
+pub(crate) use answer::{Body, Head};
 use dial::Socket;
 use origin::Origin;
 use proxy::Proxy;
@@ -241,4 +240,13 @@ impl Client {
         request += "\r\n";
         Ok(request.into_bytes())
     }
+}
+
+/// A body that has come, for tests of its readers.
+#[cfg(test)]
+pub(crate) fn body_of(content: &[u8], limit: u64) -> Body<impl io::BufRead> {
+    let head: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
+    let mut body = answer::read(io::Read::chain(head, content)).expect("a head").1;
+    body.limit(limit);
+    body
 }

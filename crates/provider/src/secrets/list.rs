@@ -1,12 +1,14 @@
 //! All pull secrets of a namespace, in pages.
 
+use std::io::BufRead;
+
 use pullwright_engine::credentials::Wanted;
 use pullwright_engine::kubelet::Namespace;
 
 use super::api::is_protobuf;
 use super::protobuf::ListError;
 use super::{Api, ApiError, Found, SecretsError, json, protobuf};
-use crate::http::{Answer, HttpError};
+use crate::http::{Answer, Body, HttpError};
 
 /// How many Secrets are asked for at a time, as `kubectl` does.
 const PAGE: usize = 500;
@@ -48,11 +50,7 @@ pub(crate) fn list(api: &Api<'_>, namespace: &Namespace, wanted: &Wanted<'_>) ->
             Err(PageError::Large) if size > SMALL_PAGE => size = SMALL_PAGE,
             Err(PageError::Large) => return Err(ApiError::TooLarge { what, most: JSON_MAX }.into()),
             Err(PageError::Full) => {
-                list.found.leave_out_rest(format!(
-                    "all Secrets behind {:?}, since the list has more than {} MiB",
-                    list.last,
-                    LIST_MAX >> 20
-                ));
+                list.leave_out_rest();
                 break;
             }
             Err(PageError::Malformed) => return Err(api.content(&what).into()),
@@ -94,29 +92,34 @@ impl From<HttpError> for PageError {
 }
 
 impl List<'_> {
+    fn leave_out_rest(&mut self) {
+        let (last, most) = (&self.last, LIST_MAX >> 20);
+        let rest = format!("all Secrets behind {last:?}, since the list has more than {most} MiB");
+        self.found.leave_out_rest(rest);
+    }
+
     /// Reads a page, and gives what to ask the next one with.
     fn read_page(&mut self, answer: Answer<'_>) -> Result<String, PageError> {
         if is_protobuf(&answer) { self.read_protobuf(answer) } else { self.read_json(answer) }
     }
 
     fn read_protobuf(&mut self, answer: Answer<'_>) -> Result<String, PageError> {
-        let (found, last) = (&mut self.found, &mut self.last);
-        let (namespace, wanted) = (self.namespace, self.wanted);
-        let mut left = 0;
-        let read = answer.read(self.room, |body| {
-            let read = protobuf::read_list(&mut *body, |item| match item {
-                None => found.leave_out(),
-                Some(item) => {
-                    item.name.clone_into(last);
-                    if TYPES.contains(&item.kind) {
-                        found.add_read(item.read_secret(namespace, wanted));
-                    }
+        answer.read(self.room, |body| self.read_as_it_comes(body))
+    }
+
+    /// Reads up to the body's limit, which is what is left of the list's.
+    fn read_as_it_comes(&mut self, body: &mut Body<impl BufRead>) -> Result<String, PageError> {
+        let Self { namespace, wanted, found, last, .. } = self;
+        let read = protobuf::read_list(&mut *body, |item| match item {
+            None => found.leave_out(),
+            Some(item) => {
+                item.name.clone_into(last);
+                if TYPES.contains(&item.kind) {
+                    found.add_read(item.read_secret(namespace, wanted));
                 }
-            });
-            left = body.room();
-            read
+            }
         });
-        self.room = left;
+        self.room = body.room();
         read.map_err(|error| match error {
             ListError::Malformed => PageError::Malformed,
             ListError::Io(error) => match HttpError::from(error) {
@@ -159,6 +162,39 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Written by kube-apiserver v1.36.
+    const PAGE: &[u8] = include_bytes!("../../testdata/page-one-of-two-with-two-secrets.protobuf");
+
+    /// Wherever the bound cuts, what came whole before it is used, and the rest is said to be left out.
+    #[test]
+    fn a_list_is_read_up_to_its_bound_and_what_is_behind_it_is_told() {
+        let (namespace, wanted) = ("with-10".parse().unwrap(), Wanted::anything());
+        for room in 0..PAGE.len() {
+            let mut list = List {
+                namespace: &namespace,
+                wanted: &wanted,
+                room: room as u64,
+                last: String::new(),
+                found: Found::default(),
+            };
+            let mut body = crate::http::body_of(PAGE, list.room);
+            assert!(matches!(list.read_as_it_comes(&mut body), Err(PageError::Full)), "{room}");
+            assert_eq!(list.room, 0, "{room}");
+            list.leave_out_rest();
+            let names: Vec<_> = list.found.secrets.iter().map(|secret| secret.name().name.as_str()).collect();
+            assert!(["pull-secret-0000", "pull-secret-0001"].starts_with(&names), "{room} {names:?}");
+            let behind = names.last().copied().unwrap_or_default();
+            let said: Vec<String> = list.found.lines().collect();
+            assert_eq!(
+                said,
+                [format!(
+                    "left out: all Secrets behind {behind:?}, since the list has more than 64 MiB; use --secrets named, or \
+                     smaller Secrets"
+                )]
+            );
+        }
+    }
 
     #[test]
     fn what_a_server_gives_back_cannot_add_to_the_query() {
