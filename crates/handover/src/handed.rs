@@ -20,7 +20,7 @@ use crate::name::AuthFileName;
 /// second a question to its registry.
 const SLOTS: u64 = 1 << 22;
 
-/// The table, in the lock folder: a reboot empties it, as it empties the kubelet's reason to ask.
+/// The table, in the lock folder, which a reboot empties.
 pub(crate) struct Handed {
     file: OwnedFd,
     path: PathBuf,

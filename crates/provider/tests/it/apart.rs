@@ -81,3 +81,15 @@ fn a_node_that_hands_nothing_over_is_left_as_it_is() {
     assert!(ran.answered().0.auth.is_empty());
     assert!(!stage.auth_dir().exists() && !stage.path("locks").exists());
 }
+
+/// What cannot be read is not taken for "never": that would open the image to everybody.
+#[test]
+fn where_nobody_can_tell_it_counts_as_handed_over() {
+    let stage = with_a_leftover();
+    let tables = fs::read_dir(stage.path("locks")).unwrap().map(|entry| entry.unwrap().path());
+    let table = tables.filter(|path| path.to_string_lossy().ends_with("-handed-over")).last().unwrap();
+    fs::remove_file(&table).unwrap();
+    fs::create_dir(&table).unwrap();
+    is_kept_apart(&stage.plugin_with_folder().ask());
+    assert_eq!(stage.left(), [""; 0]);
+}
