@@ -3,6 +3,7 @@
 use std::{
     error::Error,
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -91,8 +92,13 @@ fn processes_with_canary(over: &AtomicBool) -> Vec<String> {
 
 /// The files below `folder` that hold it, but for those below `except`.
 fn files_with_canary(folder: &Path, except: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let entries = match fs::read_dir(folder) {
+        // Folders of Pods that earlier scenarios deleted go while this one looks.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder)?.flatten() {
+    for entry in entries.flatten() {
         let (path, kind) = (entry.path(), entry.file_type()?);
         if kind.is_dir() && path != except {
             found.extend(files_with_canary(&path, except)?);
