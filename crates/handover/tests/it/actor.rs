@@ -53,7 +53,7 @@ pub(crate) fn id_of(read: &[u8]) -> String {
     id
 }
 
-/// `put SCENE IMAGE ID` prints what happened to the earlier file; `sweep SCENE` is the sweeper.
+/// `put SCENE IMAGE ID` prints what happened to the earlier file; `put-for-ticket` prints nothing; `sweep SCENE` is the sweeper.
 pub(crate) fn play(args: &[String]) -> ExitCode {
     let (role, rest) = args.split_first().expect("a role");
     let (scene, rest) = Scene::parse(rest);
@@ -68,6 +68,12 @@ pub(crate) fn play(args: &[String]) -> ExitCode {
         Err(error) => return complain(&error),
     };
     let deadline = Instant::now() + Duration::from_mins(2);
+    if role == "put-for-ticket" {
+        return match handover.put_for_ticket(&name, &content(id), deadline, &scene.sweeper()) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => complain(&error),
+        };
+    }
     match handover.put(&name, &content(id), deadline, &scene.sweeper()) {
         Ok(put) => {
             put.tidying.sweeper.expect("a sweeper");

@@ -86,7 +86,8 @@ const TESTS: &[Test] = tests! {
         other_names_do_not_wait;
     killed:
         at_each_system_call_of_a_put,
-        at_each_system_call_of_a_put_that_replaces;
+        at_each_system_call_of_a_put_that_replaces,
+        at_each_system_call_of_a_put_for_a_ticket;
 };
 
 fn main() -> ExitCode {

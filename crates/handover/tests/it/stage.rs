@@ -71,8 +71,13 @@ impl Stage {
 
     /// A plugin of its own that puts; its output is what [`said`] makes of the earlier file.
     pub(crate) fn plugin(&self, image: &str, id: &str) -> Command {
+        self.plugin_that("put", image, id)
+    }
+
+    /// A plugin of its own that plays this role.
+    pub(crate) fn plugin_that(&self, role: &str, image: &str, id: &str) -> Command {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args(self.scene.args("put")).args([image, id]).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(self.scene.args(role)).args([image, id]).stdin(Stdio::null()).stdout(Stdio::piped());
         command
     }
 
