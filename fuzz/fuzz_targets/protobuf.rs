@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pullwright_engine::protobuf::{Fields, last};
+use pullwright_protobuf::{Fields, last};
 
 fuzz_target!(|data: &[u8]| {
     let mut fields = Fields::of(data);

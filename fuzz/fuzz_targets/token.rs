@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pullwright_engine::credentials::Sensitive;
-use pullwright_engine::go::base64;
+use pullwright_golang::base64;
 use pullwright_engine::kubelet::Claims;
 
 fuzz_target!(|payload: &[u8]| {

@@ -99,7 +99,7 @@ fn needed() -> Result<Version, Missing> {
 /// The folders of the modules that are built here.
 fn modules() -> std::io::Result<Vec<PathBuf>> {
     let tools = fs::read_dir(workspace().join("tools"))?.map(|entry| Ok(entry?.path()));
-    tools.chain([Ok(workspace().join("oracle"))]).collect()
+    tools.chain([Ok(workspace().join("dev/oracle/go"))]).collect()
 }
 
 /// The version in the `go` line of a go.mod.

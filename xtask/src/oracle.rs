@@ -43,7 +43,7 @@ pub(crate) fn ensure() -> Result<PathBuf, String> {
 fn build(go: &Go) -> Result<PathBuf, String> {
     let program = cache().join("oracle");
     println!("building the Go oracle (some minutes the first time)");
-    let mut command = go.command(&workspace().join("oracle"));
+    let mut command = go.command(&workspace().join("dev/oracle/go"));
     command.args(["build", "-trimpath", "-o"]).arg(&program).arg(".");
     succeed(command.env("CGO_ENABLED", "0")).map(|()| program)
 }

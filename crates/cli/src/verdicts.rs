@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use pullwright_engine::finding::Severity;
+use pullwright_findings::Severity;
 use pullwright_engine::mirrors::Outcome;
 use serde::Serialize;
 

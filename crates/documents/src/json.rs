@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pullwright_engine::go::json::{Kind, RawValue, SyntaxError};
+use pullwright_golang::json::{Kind, RawValue, SyntaxError};
 use serde_json::Value;
 
 use super::{Content, Member, Node, Unreadable};

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use pullwright_engine::finding::{DocPath, Step};
+use pullwright_findings::{DocPath, Step};
 
 use super::{Content, Member, Node};
 

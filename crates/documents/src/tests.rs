@@ -1,6 +1,6 @@
 //! One table for the three formats: a path, and the text that it stands for.
 
-use pullwright_engine::finding::DocPath;
+use pullwright_findings::DocPath;
 use serde_json::json;
 
 use super::*;

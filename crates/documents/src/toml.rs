@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pullwright_engine::go::toml::{Document, Value};
+use pullwright_golang::toml::{Document, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -1,8 +1,8 @@
 //! What Pullwright needs to know of CRI-O's own configuration, `crio.conf` and its drop-ins.
 
-use crate::go::json::names_field;
-use crate::go::quote::quote;
-use crate::go::toml::{Document, Value};
+use pullwright_golang::json::names_field;
+use pullwright_golang::quote::quote;
+use pullwright_golang::toml::{Document, Value};
 use crate::registries::ShortNameMode;
 
 /// The main file.

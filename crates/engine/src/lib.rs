@@ -13,11 +13,8 @@
 pub mod containerd;
 pub mod credentials;
 pub mod crio;
-pub mod finding;
-pub mod go;
 pub mod kubelet;
 pub mod mirrors;
 pub mod plan;
-pub mod protobuf;
 pub mod reference;
 pub mod registries;

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use pullwright_engine::credentials::Credential;
-use pullwright_engine::protobuf::{Fields, append, last, text};
+use pullwright_protobuf::{Fields, append, last, text};
 use pullwright_handover::Ticket;
 
 const USERNAME: u32 = 1;
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn fields(config: &AuthConfig) -> Vec<(u64, String)> {
-        let field = |field: Result<(u64, &[u8]), pullwright_engine::protobuf::Malformed>| {
+        let field = |field: Result<(u64, &[u8]), pullwright_protobuf::Malformed>| {
             let (number, value) = field.unwrap();
             (number, String::from_utf8(value.to_vec()).unwrap())
         };

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use pullwright_engine::protobuf::{Fields, Malformed, append, text};
+use pullwright_protobuf::{Fields, Malformed, append, text};
 
 const IMAGE: u64 = 1;
 const AUTH: u64 = 2;

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pullwright_documents::documents;
-use pullwright_engine::go::base64;
+use pullwright_golang::base64;
 use pullwright_nodefiles::NodeRoot;
 use serde_json::Value;
 

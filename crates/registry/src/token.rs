@@ -2,7 +2,7 @@
 
 use hyper::Uri;
 use pullwright_engine::credentials::{Credential, Sensitive};
-use pullwright_engine::go::base64;
+use pullwright_golang::base64;
 use serde::Deserialize;
 
 use crate::address::escape;

@@ -1,5 +1,7 @@
 //! `cargo xtask test` as another user runs it, with a cargo that only pretends.
 
+mod dependencies;
+
 use std::{
     fs,
     os::unix::{fs::PermissionsExt as _, process::CommandExt as _},

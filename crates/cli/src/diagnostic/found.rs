@@ -1,6 +1,6 @@
 //! A message as data: what programs are told instead of the rendering.
 
-use pullwright_engine::finding::Severity;
+use pullwright_findings::Severity;
 use serde::Serialize;
 
 use super::Message;

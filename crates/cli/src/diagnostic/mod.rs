@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use pullwright_engine::finding::{DocPath, Finding, Severity};
+use pullwright_findings::{DocPath, Finding, Severity};
 
 pub(crate) use excerpt::Excerpt;
 pub(crate) use found::Found;

@@ -4,7 +4,7 @@
 //! comment or a password that slipped into the wrong place must not be printed because no rule knows it.
 
 use pullwright_engine::credentials::Scope;
-use pullwright_engine::finding::{DocPath, Step};
+use pullwright_findings::{DocPath, Step};
 
 use super::Message;
 

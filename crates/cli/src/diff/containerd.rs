@@ -5,7 +5,7 @@ use std::path::Path;
 
 use pullwright_documents::{Text, documents};
 use pullwright_engine::containerd::{By, CertsD, Endpoint, host_of_folder, k3s};
-use pullwright_engine::finding::Finding;
+use pullwright_findings::Finding;
 use pullwright_engine::registries::{MirrorUse, Notice};
 use serde::Serialize;
 

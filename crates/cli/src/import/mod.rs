@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use pullwright_engine::containerd::{Collected, Imported};
-use pullwright_engine::finding::Severity;
+use pullwright_findings::Severity;
 use pullwright_engine::mirrors::{Inputs, merge};
 use serde::Serialize;
 

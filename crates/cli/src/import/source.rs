@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use pullwright_documents::{Node, Text, yaml_documents};
 use pullwright_engine::containerd::k3s::Registries;
 use pullwright_engine::containerd::{CertsD, Collected, folder_name, import};
-use pullwright_engine::finding::Finding;
+use pullwright_findings::Finding;
 use serde_json::Value;
 
 use super::From;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pullwright_engine::finding::Severity;
+use pullwright_findings::Severity;
 use pullwright_engine::mirrors::{MirrorSet, RegistrySources};
 use pullwright_engine::plan::PullPlan;
 use pullwright_engine::registries::{Recorded, RegistriesConf, ShortNameRule};

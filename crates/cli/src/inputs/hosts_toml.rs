@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pullwright_documents::{Text, toml_document};
 use pullwright_engine::containerd::HostsToml;
-use pullwright_engine::finding::Finding;
+use pullwright_findings::Finding;
 
 use crate::diagnostic::{File, Message, Visibility};
 

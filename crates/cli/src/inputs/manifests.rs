@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use pullwright_engine::credentials::{PullSecret, Secret, SecretError};
-use pullwright_engine::finding::{DocPath, Finding, Severity, Step};
+use pullwright_findings::{DocPath, Finding, Severity, Step};
 use pullwright_nodefiles::{NodeRoot, text as text_of_bytes};
 
 use super::unreadable;

@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pullwright_engine::credentials::{AuthFile, DocumentError, PullSecret};
-use pullwright_engine::finding::Finding;
+use pullwright_findings::Finding;
 use pullwright_engine::kubelet::CredentialProviderConfig;
 use pullwright_engine::registries::{ConfError, LoaderEnv, Recorded, RegistriesConf, ShortNameRule};
 use pullwright_nodefiles::{CrioLoadError, LoadError, NodeRoot, NotUtf8};

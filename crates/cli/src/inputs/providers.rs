@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pullwright_engine::finding::Severity;
+use pullwright_findings::Severity;
 use pullwright_engine::kubelet::config::{ConfigError, config_files};
 use pullwright_engine::kubelet::{ConfigFile, CredentialProviderConfig, lint};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pullwright_engine::credentials::{PullSecret, SecretName};
-use pullwright_engine::finding::{Finding, Severity};
+use pullwright_findings::{Finding, Severity};
 
 use super::manifests::{ManifestFile, NotUsed, namespace_of, read_secret, secrets_of};
 use crate::diagnostic::Message;

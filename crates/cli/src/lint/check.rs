@@ -7,7 +7,7 @@ use pullwright_engine::containerd::Daemon;
 use pullwright_engine::credentials::{
     AuthFile, Document, DocumentError, Format, LegacyAuthFile, PullSecret, Secret, SecretName, Sensitive,
 };
-use pullwright_engine::finding::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding};
 use pullwright_engine::kubelet::lint as kubelet;
 use pullwright_engine::registries::ConfFile;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pullwright_documents::Text;
 use pullwright_engine::containerd::{CertsD, Daemon, Disagreement, HostsToml, disagreements, folder_name};
-use pullwright_engine::finding::Finding;
+use pullwright_findings::Finding;
 
 use super::report::Checked;
 use super::{Kind, check};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use pullwright_engine::finding::Severity;
+use pullwright_findings::Severity;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 

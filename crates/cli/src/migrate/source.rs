@@ -6,7 +6,7 @@ use std::ptr;
 
 use pullwright_api::ImageContentSourcePolicy;
 use pullwright_documents::{Content, Node};
-use pullwright_engine::finding::{DocPath, Finding, Severity};
+use pullwright_findings::{DocPath, Finding, Severity};
 use serde_json::Value;
 
 use crate::diagnostic::{File, Message, Visibility};

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use pullwright_engine::go::quote::quote;
+use pullwright_golang::quote::quote;
 use sha2::{Digest as _, Sha256};
 
 use super::report::State;

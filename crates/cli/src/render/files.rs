@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pullwright_engine::containerd;
-use pullwright_engine::finding::Severity;
+use pullwright_findings::Severity;
 use pullwright_engine::mirrors::{Merged, Payload};
 use pullwright_engine::registries::{ConfFile, RegistriesConf};
 use serde::Serialize;

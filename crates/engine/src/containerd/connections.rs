@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::finding::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding};
 
 /// One place that is asked, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]

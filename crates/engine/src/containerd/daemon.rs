@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::finding::{DocPath, Finding};
-use crate::go::quote::quote;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::quote::quote;
 
 /// Where the tables are in versions 3 and 2 of the file.
 const PLUGINS: [&str; 2] = ["io.containerd.cri.v1.images", "io.containerd.grpc.v1.cri"];

@@ -8,9 +8,9 @@ use toml::de::{DeTable, DeValue};
 use super::problem::{HostsError, HostsProblem};
 use super::{Capabilities, Capability, Host, HostsToml, Scheme, lint, order, path};
 use crate::credentials::Sensitive;
-use crate::finding::{DocPath, Finding};
-use crate::go::duration::Duration;
-use crate::go::url::Url;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::duration::Duration;
+use pullwright_golang::url::Url;
 
 /// The keys of a host, which are also those of the file itself.
 pub(super) const HOST_KEYS: &[&str] =

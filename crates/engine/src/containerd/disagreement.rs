@@ -6,7 +6,7 @@ use super::asked::{Asked, Asking};
 use super::render::planned;
 use super::unsaid::in_words;
 use super::{By, CertsD, DEFAULT_FOLDER, host_of_folder};
-use crate::finding::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding};
 use crate::registries::RegistriesConf;
 
 /// A registry that nobody has written anything about.

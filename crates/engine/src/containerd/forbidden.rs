@@ -5,7 +5,7 @@ use super::By;
 use super::CertsD;
 use super::asked::location;
 use super::unsaid::Runtime;
-use crate::finding::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding};
 use crate::registries::Registry;
 
 /// The blocked entries for paths, by which each mirror is looked up.

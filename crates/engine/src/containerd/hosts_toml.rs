@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{Capabilities, Endpoint, HostsError, Role, decode};
 use crate::credentials::Sensitive;
-use crate::finding::{DocPath, Finding};
-use crate::go::duration::Duration;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::duration::Duration;
 
 /// A file that containerd accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]

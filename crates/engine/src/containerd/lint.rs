@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::decode::{FILE_KEYS, HOST_KEYS, without_user};
 use super::{Host, Scheme};
-use crate::finding::{DocPath, Finding};
-use crate::go::quote::quote;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::quote::quote;
 
 /// A key that containerd passes over.
 pub(super) fn unknown_key(key: &str, is_file: bool, at: DocPath) -> Finding {

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::finding::{DocPath, Finding};
-use crate::go::duration::DurationError;
-use crate::go::quote::quote;
-use crate::go::url::UrlError;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::duration::DurationError;
+use pullwright_golang::quote::quote;
+use pullwright_golang::url::UrlError;
 
 /// Why containerd refuses a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

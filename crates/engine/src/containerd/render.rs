@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use super::plan::plan;
 use super::{Capabilities, Capability, CertsD, Folder, Host, HostsToml, folder_name, unsaid};
-use crate::finding::Finding;
-use crate::go::quote::quote;
+use pullwright_findings::Finding;
+use pullwright_golang::quote::quote;
 use crate::reference::{Dialect, is_domain};
 use crate::registries::{RegistriesConf, Registry};
 

@@ -6,7 +6,7 @@ use super::asked::{Asked, Asking};
 use super::forbidden::Forbidden;
 use super::render::by_host;
 use super::{By, CertsD};
-use crate::finding::{DocPath, Finding, Severity};
+use pullwright_findings::{DocPath, Finding, Severity};
 use crate::registries::{RegistriesConf, Registry};
 
 /// Who is told.

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::entry::{Entry, Field};
 use super::sensitive::Sensitive;
-use crate::go::base64::{self, CorruptInput};
+use pullwright_golang::base64::{self, CorruptInput};
 
 /// The user name that stands for "the secret is an identity token" since Docker's credential helpers.
 const TOKEN_USER: &str = "<token>";
@@ -188,7 +188,7 @@ fn cut(pair: &[u8]) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::super::document::{Document, Format};
     use super::*;
-    use crate::go::base64::encode;
+    use pullwright_golang::base64::encode;
 
     fn entry(json: &str) -> Entry {
         let text = format!("{{\"k\": {json}}}");

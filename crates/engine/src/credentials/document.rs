@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use super::entry::{Entry, Field};
 use super::sensitive::Sensitive;
-use crate::finding::DocPath;
-use crate::go::json::{Kind, RawValue, SyntaxError, names_field};
+use pullwright_findings::DocPath;
+use pullwright_golang::json::{Kind, RawValue, SyntaxError, names_field};
 
 /// How a document is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use super::credential::Credential;
 use super::document::quoted;
 use super::sensitive::Sensitive;
-use crate::go::json::{Kind, RawValue, names_field};
+use pullwright_golang::json::{Kind, RawValue, names_field};
 
 /// A string field of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

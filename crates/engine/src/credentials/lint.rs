@@ -8,8 +8,8 @@ use super::document::DocumentError;
 use super::entry::Entry;
 use super::lookup::{AuthFile, host_of_key};
 use super::scope::{Scope, shown};
-use crate::finding::{DocPath, Finding};
-use crate::go::base64;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::base64;
 
 impl DocumentError {
     /// The refusal as something to tell the document's owner.

@@ -5,7 +5,7 @@ use super::document::{DocumentError, Entries, Format};
 use super::scope::{Scope, ScopeError, shown};
 use super::secret::{PULL_SECRETS, Secret, SecretError, SecretName};
 use super::wanted::Wanted;
-use crate::finding::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding};
 
 /// The longest key that is looked at. A repository has at most 255 letters and its host as many, so no longer key covers one.
 const LONGEST_KEY: usize = 1024;

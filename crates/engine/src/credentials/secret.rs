@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use super::document::{DocumentError, Format};
 use super::sensitive::Sensitive;
-use crate::finding::{DocPath, Finding};
-use crate::go::base64::{self, CorruptInput};
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::base64::{self, CorruptInput};
 
 /// The types of Secrets that hold pull credentials, each with the key it keeps them under and their format.
 pub(super) const PULL_SECRETS: [(&str, &str, Format); 2] = [

@@ -9,9 +9,9 @@ use super::exec::ApiVersion;
 use super::matching::ImagePattern;
 use super::validate::{Violation, summary, validate};
 use crate::credentials::Sensitive;
-use crate::go::duration::Duration;
-use crate::go::quote::quote;
-use crate::go::url::Url;
+use pullwright_golang::duration::Duration;
+use pullwright_golang::quote::quote;
+use pullwright_golang::url::Url;
 
 /// A configuration that the kubelet accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

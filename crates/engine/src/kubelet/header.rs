@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 use super::decode::TypeFault;
-use crate::finding::DocPath;
-use crate::go::json::{Kind, RawValue, SyntaxError, names_field};
+use pullwright_findings::DocPath;
+use pullwright_golang::json::{Kind, RawValue, SyntaxError, names_field};
 
 /// Kind and version of a document; each empty if it is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]

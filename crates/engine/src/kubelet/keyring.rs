@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::matching::urls_match;
-use crate::go::url::{Url, UrlError};
+use pullwright_golang::url::{Url, UrlError};
 
 /// Docker Hub's key, whose credentials serve its images when no other key matches.
 const DEFAULT_REGISTRY: &[u8] = b"index.docker.io";

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::go::glob;
-use crate::go::url::{Url, UrlError};
+use pullwright_golang::glob;
+use pullwright_golang::url::{Url, UrlError};
 
 /// A pattern `host[:port][/path]`, with globs in the labels of the host.
 ///

@@ -4,8 +4,8 @@
 use thiserror::Error;
 
 use crate::credentials::Sensitive;
-use crate::go::base64;
-use crate::go::json::{Kind, RawValue};
+use pullwright_golang::base64;
+use pullwright_golang::json::{Kind, RawValue};
 use crate::kubelet::namespace::Namespace;
 
 /// An object that a token is bound to.

@@ -7,9 +7,9 @@ use super::decode::{RawProvider, RawTokenAttributes};
 use super::exec::ApiVersion;
 use super::label_key::label_key_faults;
 use super::matching::ImagePattern;
-use crate::finding::DocPath;
-use crate::go::marshal::{marshal_text, marshal_texts};
-use crate::go::quote::quote;
+use pullwright_findings::DocPath;
+use pullwright_golang::marshal::{marshal_text, marshal_texts};
+use pullwright_golang::quote::quote;
 
 /// One rule broken. The kubelet's text does not say by which provider; the place does.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use super::check::GoodRule;
 use super::notes::Notes;
 use super::scopes::Applied;
 use super::sources::Source;
-use crate::finding::{DocPath, Finding};
-use crate::go::quote::quote;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::quote::quote;
 
 /// Tells both authors wherever a list does not get its order.
 pub(super) fn about_order(source: &Source<'_>, notes: &mut Notes<'_>) {

@@ -1,7 +1,7 @@
 //! What is found out about each object on the way, until it becomes a verdict.
 
 use super::{MirrorSet, ObjectName, Verdict};
-use crate::finding::Finding;
+use pullwright_findings::Finding;
 
 /// The objects in the order of their names, with what was found about each. In that order everything is decided
 /// and reported, so that the order in which objects are listed cannot matter.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::ObjectName;
-use crate::finding::DocPath;
+use pullwright_findings::DocPath;
 use crate::registries::PullFromMirror;
 
 /// The kinds of object that name mirrors.

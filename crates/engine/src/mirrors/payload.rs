@@ -9,8 +9,8 @@ use super::render::read_back;
 use super::scope::{ScopeMap, host_name};
 use super::scopes::Scopes;
 use super::sources::Source;
-use crate::finding::{DocPath, Finding};
-use crate::go::quote::quote;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::quote::quote;
 use crate::reference::{Reference, ReferenceError};
 use crate::registries::MirrorUse;
 

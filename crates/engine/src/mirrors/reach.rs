@@ -8,8 +8,8 @@ use super::notes::Notes;
 use super::scope::ScopeMap;
 use super::scopes::{Applied, Scopes};
 use super::sources::{Pulls, Source};
-use crate::finding::{DocPath, Finding};
-use crate::go::quote::quote;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::quote::quote;
 use crate::registries::Registry;
 
 /// Which entry a node uses for a name.

@@ -7,8 +7,8 @@ use super::check::GoodRule;
 use super::entries::takes_a_port;
 use super::notes::Notes;
 use super::reach::{mirror_at, placed};
-use crate::finding::Finding;
-use crate::go::quote::quote;
+use pullwright_findings::Finding;
+use pullwright_golang::quote::quote;
 
 /// Domains of public registries, which answer at one port, and whose images nobody names by another.
 const ONE_PORT: &[&str] = &[

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::finding::{Finding, Severity};
+use pullwright_findings::{Finding, Severity};
 
 /// An object as messages name it: `ImageDigestMirrorSet/vendor`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::problem::ConfError;
-use crate::finding::Finding;
+use pullwright_findings::Finding;
 
 /// The fields of a file, not yet checked, as far as possible without copying the text.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::decode::{RawEndpoint, RawRegistry, Version1, decode};
 use super::problem::{ConfError, Problem, refuse};
 use super::{Endpoint, Mirror, PullFromMirror, Registry, ShortNameMode, candidates, lint, render};
-use crate::finding::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding};
 use crate::reference::{Dialect, Reference, is_domain};
 
 /// A file that the loader accepts.

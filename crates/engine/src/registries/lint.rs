@@ -2,8 +2,8 @@
 
 use super::index::wildcard_suffix;
 use super::{Endpoint, Registry};
-use crate::finding::{DocPath, Finding};
-use crate::go::quote::quote;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::quote::quote;
 use crate::reference::Reference;
 
 /// Looks at one entry, which stands at this place.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::finding::{DocPath, Finding, Step};
-use crate::go::quote::quote;
+use pullwright_findings::{DocPath, Finding, Step};
+use pullwright_golang::quote::quote;
 
 /// Why the loader refuses a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

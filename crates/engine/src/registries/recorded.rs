@@ -7,7 +7,7 @@ use super::candidates::check_aliases;
 use super::decode::decode_aliases;
 use super::problem::{ConfError, Problem, lines};
 use super::{Alias, LoaderEnv};
-use crate::go::quote::quote;
+use pullwright_golang::quote::quote;
 
 /// The recorded aliases. They come before those of every `registries.conf`; and a file with a fault fails every short name, but
 /// nothing else, so the fault is kept until somebody asks.

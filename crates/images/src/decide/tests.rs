@@ -1,7 +1,7 @@
 //! Which calls, in which order, for which hosts.
 
 use pullwright_engine::containerd::CertsD;
-use pullwright_engine::protobuf::{last, text};
+use pullwright_protobuf::{last, text};
 use pullwright_engine::reference::Dialect;
 use pullwright_engine::registries::ConfFile;
 
@@ -58,7 +58,7 @@ fn shown(calls: &[Call]) -> Vec<String> {
 /// `{"auths": {"host": {"auth": base64("<user>:p")}}}`
 fn file(entries: &[(&str, &str)]) -> String {
     let entries = entries.iter().map(|(key, user)| {
-        let auth = pullwright_engine::go::base64::encode(format!("{user}:p").as_bytes());
+        let auth = pullwright_golang::base64::encode(format!("{user}:p").as_bytes());
         format!("\"{key}\": {{\"auth\": \"{auth}\"}}")
     });
     format!("{{\"auths\": {{{}}}}}", entries.collect::<Vec<_>>().join(","))

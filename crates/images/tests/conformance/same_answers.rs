@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pullwright_engine::protobuf::{Fields, append};
+use pullwright_protobuf::{Fields, append};
 use pullwright_testkit::standin::Setup;
 
 use crate::caller::{Answer, Caller, framed, whole};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pullwright_engine::protobuf::{Fields, last, text};
+use pullwright_protobuf::{Fields, last, text};
 
 use crate::caller::{PULL, framed};
 use crate::containerd::{Containerd, Reply, Seen};

@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pullwright_engine::protobuf::append;
+use pullwright_protobuf::append;
 use pullwright_handover::{AuthFileName, Ticket};
 use pullwright_testkit::containerd::image_service;
 use tempfile::TempDir;
@@ -199,7 +199,7 @@ pub(crate) fn pull(image: &str, namespace: &str, auth: Option<&[u8]>) -> Vec<u8>
 /// An auth file with a user for each key, whose password is `pw-` and the user.
 pub(crate) fn auth_file(entries: &[(&str, &str)]) -> String {
     let entries = entries.iter().map(|(key, user)| {
-        let auth = pullwright_engine::go::base64::encode(format!("{user}:pw-{user}").as_bytes());
+        let auth = pullwright_golang::base64::encode(format!("{user}:pw-{user}").as_bytes());
         format!("\"{key}\": {{\"auth\": \"{auth}\"}}")
     });
     format!("{{\"auths\": {{{}}}}}", entries.collect::<Vec<_>>().join(","))

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use pullwright_engine::credentials::Sensitive;
-use pullwright_engine::go::base64;
+use pullwright_golang::base64;
 
 use super::dial::Socket;
 use super::origin::{Origin, host_and_port};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use pullwright_engine::credentials::{Secret, SecretError, SecretName, Sensitive};
-use pullwright_engine::go::base64;
+use pullwright_golang::base64;
 use pullwright_engine::kubelet::Namespace;
 use serde::Deserialize;
 

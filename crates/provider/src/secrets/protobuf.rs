@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read as _};
 
 use pullwright_engine::credentials::{PullSecret, SecretError, SecretName, Wanted};
 use pullwright_engine::kubelet::Namespace;
-use pullwright_engine::protobuf::{Fields, Malformed, last, text};
+use pullwright_protobuf::{Fields, Malformed, last, text};
 
 /// Its name in `Accept` and `Content-Type`.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
@@ -213,7 +213,7 @@ fn object<'a>(body: &'a [u8], kind: &str) -> Result<&'a [u8], Malformed> {
 
 #[cfg(test)]
 mod tests {
-    use pullwright_engine::protobuf::append;
+    use pullwright_protobuf::append;
 
     use super::*;
 

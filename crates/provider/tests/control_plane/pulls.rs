@@ -1,6 +1,6 @@
 //! Pulls that work, each with another way to have the credential.
 
-use pullwright_engine::go::base64;
+use pullwright_golang::base64;
 use pullwright_testkit::control_plane::AUDIENCE;
 use pullwright_testkit::registry::Login;
 use serde_json::{Value, json};

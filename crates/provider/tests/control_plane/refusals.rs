@@ -1,6 +1,6 @@
 //! Pulls that do not work, and what is said about them.
 
-use pullwright_engine::go::base64;
+use pullwright_golang::base64;
 use serde_json::json;
 
 use crate::team::Team;

@@ -221,7 +221,7 @@ fn a_value_that_is_null_hurts_nobody() {
             let secret = serde_json::json!({"metadata": metadata, "type": PULL_SECRET, "data": data});
             cluster.api.put("secrets", secret);
         };
-        let content = pullwright_engine::go::base64::encode(auths(&[("docker.io", "hub")]).as_bytes());
+        let content = pullwright_golang::base64::encode(auths(&[("docker.io", "hub")]).as_bytes());
         null("a", serde_json::json!({".dockerconfigjson": null}));
         null("b", serde_json::json!({".dockerconfigjson": content, "other": null}));
         null("c", serde_json::Value::Null);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pullwright_engine::credentials::Sensitive;
-use pullwright_engine::go::base64;
+use pullwright_golang::base64;
 use pullwright_engine::kubelet::Request;
 
 use crate::stage::{IMAGE, PASSWORD, SIGNATURE};

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};
 
-use pullwright_engine::go::base64;
+use pullwright_golang::base64;
 use pullwright_engine::kubelet::{ApiVersion, Response};
 
 use crate::inputs::{request, token};

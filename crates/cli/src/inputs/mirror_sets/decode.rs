@@ -1,7 +1,7 @@
 //! A manifest into the engine's values, as strictly as the API server takes it: what has the wrong type refuses the object,
 //! what has an unknown name does not count.
 
-use pullwright_engine::finding::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding};
 use pullwright_engine::mirrors::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy};
 use serde_json::{Map, Value};
 

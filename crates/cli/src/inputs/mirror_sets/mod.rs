@@ -9,7 +9,7 @@ mod recognise;
 use std::collections::HashMap;
 
 use pullwright_documents::Node;
-use pullwright_engine::finding::{DocPath, Finding, Severity};
+use pullwright_findings::{DocPath, Finding, Severity};
 use pullwright_engine::mirrors::{
     Inputs, Merged, MirrorSet, ObjectName, Outcome, Payload, RegistrySources, merge, merge_protecting,
 };

@@ -1,7 +1,7 @@
 //! Which objects decide where images are pulled from, and under which name the API server has them.
 
 use pullwright_documents::Node;
-use pullwright_engine::finding::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding};
 use pullwright_engine::mirrors::{Kind, ObjectName, RegistrySources};
 
 use super::decode::{self, Decoded};

@@ -2,7 +2,7 @@
 
 use super::super::certs_d::{DOCKER_HUB, is_loopback, split_port};
 use super::super::{Host, Scheme};
-use crate::go::url::Url;
+use pullwright_golang::url::Url;
 
 /// The host of an endpoint, and the name under which its settings are; none if K3s ignores it or containerd can ask
 /// nobody there.

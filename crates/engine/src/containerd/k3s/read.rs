@@ -11,8 +11,8 @@ use super::super::{Capability, CertsD, DEFAULT_FOLDER, Host, HostsToml, folder_n
 use super::endpoint::endpoint;
 use super::rewrite::{Apart, Rewrite};
 use super::value::{entries, list, map, refuse, text};
-use crate::finding::{DocPath, Finding};
-use crate::go::quote::quote;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::quote::quote;
 
 /// A file that K3s accepts.
 #[derive(Debug, Clone, Default)]

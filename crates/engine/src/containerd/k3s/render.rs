@@ -9,8 +9,8 @@ use super::super::plan::plan;
 use super::super::render::{HEADER, by_host, url};
 use super::super::{Capability, Host, Scheme, unsaid};
 use super::Registries;
-use crate::finding::Finding;
-use crate::go::quote::quote;
+use pullwright_findings::Finding;
+use pullwright_golang::quote::quote;
 use crate::registries::RegistriesConf;
 
 /// The file, and what does not hold on a node that has it.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::ReadError;
-use crate::finding::DocPath;
+use pullwright_findings::DocPath;
 
 pub(super) fn refuse(at: DocPath, expected: &'static str) -> ReadError {
     ReadError { at, expected }

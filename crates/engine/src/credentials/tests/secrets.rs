@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::super::{PullSecret, Secret, SecretError, Wanted};
 use super::{basic, pull_secret, secret};
-use crate::finding::Severity;
-use crate::go::base64;
+use pullwright_findings::Severity;
+use pullwright_golang::base64;
 
 const CONFIG_JSON: (&str, &str) = ("kubernetes.io/dockerconfigjson", ".dockerconfigjson");
 const CFG: (&str, &str) = ("kubernetes.io/dockercfg", ".dockercfg");

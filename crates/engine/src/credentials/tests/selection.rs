@@ -143,7 +143,7 @@ pub(super) fn secrets() -> impl Strategy<Value = Vec<Vec<(String, String)>>> {
     prop::collection::vec(entries, 0..3).prop_map(|secrets| {
         let entry = |secret: usize, key: String, form: &str| {
             let user = format!("{secret} {}", key.replace(':', "_"));
-            let auth = crate::go::base64::encode(format!("{user}:p").as_bytes());
+            let auth = pullwright_golang::base64::encode(format!("{user}:p").as_bytes());
             let entry = match form {
                 "auth" => format!(r#"{{"auth": "{auth}"}}"#),
                 "fields" => format!(r#"{{"username": "{user}", "password": "p"}}"#),

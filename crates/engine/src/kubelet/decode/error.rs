@@ -4,10 +4,10 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::finding::DocPath;
-use crate::go::duration::DurationError;
-use crate::go::json::Kind;
-use crate::go::quote::quote;
+use pullwright_findings::DocPath;
+use pullwright_golang::duration::DurationError;
+use pullwright_golang::json::Kind;
+use pullwright_golang::quote::quote;
 use crate::kubelet::header::HeaderError;
 
 /// Why the kubelet cannot read a document, in its words.

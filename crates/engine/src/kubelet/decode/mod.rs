@@ -6,9 +6,9 @@
 //! first looked for without regard to case.
 
 use crate::credentials::Sensitive;
-use crate::finding::DocPath;
-use crate::go::duration::Duration;
-use crate::go::json::{Kind, RawValue};
+use pullwright_findings::DocPath;
+use pullwright_golang::duration::Duration;
+use pullwright_golang::json::{Kind, RawValue};
 use crate::kubelet::header::{Header, HeaderError};
 
 mod error;

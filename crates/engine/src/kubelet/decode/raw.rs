@@ -1,7 +1,7 @@
 //! The fields of a `CredentialProviderConfig` as found, before any rule is checked.
 
 use crate::credentials::Sensitive;
-use crate::go::duration::Duration;
+use pullwright_golang::duration::Duration;
 
 /// The fields of one provider, as found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

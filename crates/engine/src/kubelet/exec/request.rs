@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use super::ApiVersion;
 use crate::credentials::Sensitive;
-use crate::go::json::{Kind, RawValue, SyntaxError};
-use crate::go::marshal::marshal_text;
+use pullwright_golang::json::{Kind, RawValue, SyntaxError};
+use pullwright_golang::marshal::marshal_text;
 
 const KIND: &str = "CredentialProviderRequest";
 

@@ -7,9 +7,9 @@ use thiserror::Error;
 
 use super::ApiVersion;
 use crate::credentials::Sensitive;
-use crate::go::duration::Duration;
-use crate::go::json::{Kind, RawValue};
-use crate::go::marshal::marshal_text;
+use pullwright_golang::duration::Duration;
+use pullwright_golang::json::{Kind, RawValue};
+use pullwright_golang::marshal::marshal_text;
 use crate::kubelet::header::{Header, HeaderError};
 
 const KIND: &str = "CredentialProviderResponse";

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use super::config::{CredentialProviderConfig, Provider, TokenCacheType};
 use super::decode::decode;
 use super::validate::validate;
-use crate::finding::{DocPath, Finding};
-use crate::go::duration::Duration;
-use crate::go::quote::quote;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::duration::Duration;
+use pullwright_golang::quote::quote;
 
 mod pattern;
 mod pulls;

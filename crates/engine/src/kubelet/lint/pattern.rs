@@ -1,7 +1,7 @@
 //! What is odd about one `matchImages` entry, seen from the names that the kubelet matches it against: always a
 //! host and a path, `index.docker.io` and short names turned to `docker.io`, without tag and digest.
 
-use crate::finding::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding};
 use crate::kubelet::ImagePattern;
 
 /// The first and gravest thing to say about a pattern.

@@ -1,7 +1,7 @@
 //! What a `KubeletConfiguration` says about pulls that wait for one another. A plugin that hands a file over cannot know for
 //! how long the pull will wait, and the file does not wait for ever.
 
-use crate::finding::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding};
 
 /// The lines of a `KubeletConfiguration` that decide how many pulls run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,7 +1,7 @@
 //! What the authors of objects are told.
 
 use super::*;
-use crate::finding::{Finding, Severity};
+use pullwright_findings::{Finding, Severity};
 use crate::reference::Reference;
 
 fn about(merged: &Merged, position: usize) -> Vec<String> {

@@ -2,7 +2,7 @@
 //! differ.
 
 use super::*;
-use crate::finding::Severity;
+use pullwright_findings::Severity;
 
 const RELEASE: &str = "payload-reg.io/release-image@sha256:\
     4207ba569ff014931f1b5d125fe3751936a768e119546683c899eb09f3cdceb0";

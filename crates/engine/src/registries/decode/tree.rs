@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use super::super::problem::{ConfError, Problem, syntax};
 use super::{RawConf, RawEndpoint, RawRegistry, Version1};
-use crate::finding::{DocPath, Finding};
-use crate::go::json::names_field;
-use crate::go::toml::{Document, Fault, Table, Value};
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::json::names_field;
+use pullwright_golang::toml::{Document, Fault, Table, Value};
 
 /// Decodes `text`; what was passed over is added to `findings`.
 pub(super) fn decode<'t>(text: &'t str, findings: &mut Vec<Finding>) -> Result<RawConf<'t>, ConfError> {
