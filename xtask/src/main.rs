@@ -4,6 +4,7 @@ mod bench;
 mod beside;
 mod cargo;
 mod demo;
+mod deny;
 mod fuzz;
 mod r#gen;
 mod go;

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use crate::cargo::{cargo, check, test};
 use crate::programs::Tier;
 use crate::tier::Report;
-use crate::{bench, demo, fuzz, node, oracle};
+use crate::{bench, demo, deny, fuzz, node, oracle};
 
 /// How many cases the comparison with the Go libraries runs in each run of the tests.
 const ORACLE_CASES: u64 = 200_000;
@@ -42,6 +42,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
                 .env("RUSTDOCFLAGS", "-D warnings"),
         )
     });
+    if !fast {
+        report.run("supply chain", deny::tier);
+    }
     report.run("unit and property", || test(&mut cargo(&["test", "--workspace", "--lib", "--bins"])));
     report.run("examples in documentation", || test(&mut cargo(&["test", "--workspace", "--doc"])));
     report.run("edges and command line", || {

@@ -15,7 +15,11 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ("protobuf", &[], &["thiserror"]),
     ("documents", &["findings", "golang"], &["granit-parser", "serde", "serde_json", "toml"]),
     ("engine", &["findings", "golang"], &["serde", "serde_json", "thiserror", "toml", "toml_parser"]),
-    ("api", &["engine"], &["k8s-openapi", "kube", "schemars", "serde", "serde-saphyr", "serde_json", "thiserror"]),
+    (
+        "api",
+        &["engine"],
+        &["k8s-openapi", "kube", "schemars", "serde", "serde-saphyr", "serde_json", "thiserror"],
+    ),
     ("nodefiles", &["engine"], &["rustix", "thiserror"]),
     ("handover", &["engine"], &["nix", "rustix", "sha2", "thiserror"]),
     (
@@ -108,7 +112,11 @@ fn each_crate_is_built_from_what_the_table_says() {
         let folder = folder_of(&package);
         if folder.starts_with("crates/") {
             let allowed = table.remove(&folder).unwrap_or_else(|| panic!("{folder} has no row in the table"));
-            assert_eq!(built_from(&package), allowed, "{folder}: what it is built from, and what the table says");
+            assert_eq!(
+                built_from(&package),
+                allowed,
+                "{folder}: what it is built from, and what the table says"
+            );
         }
     }
     assert!(table.is_empty(), "in the table, but not in the workspace: {table:?}");
@@ -131,7 +139,9 @@ fn every_dependency_is_the_workspaces() {
     for package in packages() {
         let path = package["manifest_path"].as_str().unwrap();
         let manifest: toml::Table = toml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-        for (section, dependencies) in manifest.iter().filter(|(section, _)| section.ends_with("dependencies")) {
+        for (section, dependencies) in
+            manifest.iter().filter(|(section, _)| section.ends_with("dependencies"))
+        {
             for (name, wanted) in dependencies.as_table().unwrap() {
                 let inherited = wanted.get("workspace").and_then(toml::Value::as_bool);
                 assert_eq!(inherited, Some(true), "{name} in [{section}] of {path}");
