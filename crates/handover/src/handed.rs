@@ -72,11 +72,15 @@ fn failed(path: &Path, errno: Errno) -> LockError {
 }
 
 impl Handover {
-    /// Whether a file was put for `name` since the node started.
+    /// Whether a file was put for `name` since the node started, or stands there from before.
     ///
     /// # Errors
     /// A [`LockError`] if nobody can tell.
     pub fn was_handed_over(&self, name: &AuthFileName) -> Result<bool, LockError> {
+        // If nobody can tell, something may stand there.
+        if !matches!(self.folder.entries().stat(&name.to_string()), Ok(None)) {
+            return Ok(true);
+        }
         self.locks.handed()?.map_or(Ok(false), |table| table.has(name))
     }
 

@@ -45,8 +45,8 @@ pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: Provided, deadlin
 
 /// The name of the file that was handed over for this namespace and image, if one ever was.
 fn handed_over(env: &Env<'_>, request: &Request) -> Option<(Handover, AuthFileName)> {
-    if !env.options.lock_dir.exists() {
-        // Who hands a file over makes it; a node that does not use all this is left as it is.
+    if !env.options.lock_dir.exists() && !env.options.auth_dir.exists() {
+        // The first hand-over makes both, and a reboot removes only the locks. A node that hands nothing over stays as it is.
         return None;
     }
     let claims = read_claims(request).ok()?;

@@ -82,6 +82,15 @@ fn a_node_that_hands_nothing_over_is_left_as_it_is() {
     assert!(!stage.auth_dir().exists() && !stage.path("locks").exists());
 }
 
+#[test]
+fn a_leftover_from_before_a_reboot_is_removed_and_the_pull_is_this_accounts() {
+    let stage = with_a_leftover();
+    // The lock folder, and the table in it, is in memory; the auth folder is on the disk.
+    fs::remove_dir_all(stage.path("locks")).unwrap();
+    is_kept_apart(&stage.plugin_with_folder().ask());
+    assert_eq!(stage.left(), [""; 0]);
+}
+
 /// What cannot be read is not taken for "never": that would open the image to everybody.
 #[test]
 fn where_nobody_can_tell_it_counts_as_handed_over() {
