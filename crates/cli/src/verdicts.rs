@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use pullwright_findings::Severity;
 use pullwright_engine::mirrors::Outcome;
+use pullwright_findings::Severity;
 use serde::Serialize;
 
 use crate::diagnostic::{Found, Message};

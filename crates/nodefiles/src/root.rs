@@ -128,6 +128,20 @@ impl NodeRoot {
         false
     }
 
+    /// Whether there is anything at a path. A path below something that is not a folder leads nowhere.
+    ///
+    /// # Errors
+    /// If that cannot be found out.
+    pub fn exists(&self, path: &Path) -> io::Result<bool> {
+        match self.open(path, OFlags::PATH) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// The names of everything in a folder that is not a folder itself.
     ///
     /// # Errors

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use pullwright_engine::containerd::{Collected, Imported};
-use pullwright_findings::Severity;
 use pullwright_engine::mirrors::{Inputs, merge};
+use pullwright_findings::Severity;
 use serde::Serialize;
 
 use crate::args::Output;

@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use pullwright_documents::{Node, Text, yaml_documents};
 use pullwright_engine::containerd::k3s::Registries;
-use pullwright_engine::containerd::{CertsD, Collected, folder_name, import};
+use pullwright_engine::containerd::{CertsD, Collected, HOSTS_TOML, folder_name, import};
 use pullwright_findings::Finding;
+use pullwright_nodefiles::{NodeRoot, RegistryFolder};
 use serde_json::Value;
 
 use super::From;
 use crate::diagnostic::{File, Message, Visibility};
 use crate::inputs::{hosts_toml, manifests, missing, unreadable};
-
-const HOSTS_TOML: &str = "hosts.toml";
 
 /// What a path became.
 pub(super) struct Read {
@@ -71,25 +69,18 @@ pub(super) fn read(path: &Path, from: Option<From>, registry: Option<&str>) -> R
 
 /// The folders of registries in `certs.d`. A file that cannot be read hurts only itself.
 fn certs_d(folder: &Path) -> Result<Read, Message> {
-    let failed = |error: io::Error| unreadable(folder, &error);
+    let folders = NodeRoot::this_machine().certs_d(folder).map_err(|error| unreadable(folder, &error))?;
     let mut certs = CertsD::default();
     let mut files = BTreeMap::new();
     let mut messages = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if !path.is_dir() {
-            continue;
-        }
-        let name = name_of(&path);
-        let file = path.join(HOSTS_TOML);
-        match file.is_file().then(|| manifests::text(&file)).transpose() {
+    for RegistryFolder { name, path, text } in folders {
+        match text {
             Ok(text) => {
                 certs.insert(&name, text.as_deref());
-                files.extend(
-                    text.map(|text| (name, ImportedFile::HostsToml { path: file, text: Text::new(text) })),
-                );
+                let file = text.map(|text| ImportedFile::HostsToml { path, text: Text::new(text) });
+                files.extend(file.map(|file| (name, file)));
             }
-            Err(message) => messages.push(message),
+            Err(error) => messages.push(unreadable(&path, &error)),
         }
     }
     if files.is_empty() && messages.is_empty() {

@@ -2,17 +2,19 @@
 
 use std::path::Path;
 
-use pullwright_findings::Severity;
 use pullwright_engine::mirrors::{MirrorSet, RegistrySources};
 use pullwright_engine::plan::PullPlan;
 use pullwright_engine::registries::{Recorded, RegistriesConf, ShortNameRule};
+use pullwright_findings::Severity;
 
-use super::crio_files::CrioFiles;
+use pullwright_nodeconfig::crio::{self, CrioFiles, REGISTRIES_CONF};
+use pullwright_nodeconfig::{CurrentFiles, RuntimeState as _};
+
+use super::current;
 use super::manifests::ManifestFile;
 use super::{NodeFiles, mirror_sets};
 use crate::args;
 use crate::diagnostic::Message;
-use crate::render::{REGISTRIES_CONF, Rendering};
 
 /// The configuration that decides a pull, and the objects it comes from, if any.
 pub(crate) struct Configured {
@@ -44,18 +46,23 @@ impl Configured {
                 warnings: Vec::new(),
             });
         }
-        let (files, recorded, short_names) = if arguments.is_named() {
-            let recorded = node.recorded_aliases(arguments);
-            (CrioFiles::read(node, arguments)?, recorded, node.short_names(arguments)?)
+        let (current, recorded, short_names) = if arguments.is_named() {
+            let current = current::read(node, arguments, &crio::RUNTIME)?;
+            (current, node.recorded_aliases(arguments), node.short_names(arguments)?)
         } else {
             let asked_for = arguments.short_name_mode.map(ShortNameRule::from);
-            (CrioFiles::none()?, Recorded::default(), asked_for.unwrap_or_default())
+            (CurrentFiles::default(), Recorded::default(), asked_for.unwrap_or_default())
         };
         let judged = mirror_sets::judge(objects, None);
-        let rendering = Rendering::for_crio(&judged.merged, Some(&files.base));
+        let merged = &judged.merged;
+        let replaced = CrioFiles::parse(&current).and_then(|files| {
+            let rendering = crio::RUNTIME.render_objects(merged, files.template(), &[])?;
+            files.replaced_by(&rendering.files)
+        });
+        let replaced = replaced.map_err(|error| current::refused(node, &current, &error))?;
         let warnings = judged.verdicts.into_iter().flat_map(|judged| judged.messages);
         Ok(Self {
-            registries: files.with(&rendering.files)?.registries.with_recorded(recorded),
+            registries: replaced.registries.with_recorded(recorded),
             short_names,
             sets: judged.sets,
             sources: judged.sources,

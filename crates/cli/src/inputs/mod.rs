@@ -1,8 +1,7 @@
 //! The files that decide a pull, read into the engine's values.
 
-pub(crate) mod certs_d;
 pub(crate) mod configured;
-pub(crate) mod crio_files;
+pub(crate) mod current;
 pub(crate) mod hosts_toml;
 pub(crate) mod manifests;
 pub(crate) mod mirror_sets;
@@ -14,9 +13,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pullwright_engine::credentials::{AuthFile, DocumentError, PullSecret};
-use pullwright_findings::Finding;
 use pullwright_engine::kubelet::CredentialProviderConfig;
 use pullwright_engine::registries::{ConfError, LoaderEnv, Recorded, RegistriesConf, ShortNameRule};
+use pullwright_findings::Finding;
 use pullwright_nodefiles::{CrioLoadError, LoadError, NodeRoot, NotUtf8};
 
 use manifests::ManifestFile;
@@ -33,6 +32,15 @@ impl From<Message> for Failure {
     fn from(message: Message) -> Self {
         Self::Input(message)
     }
+}
+
+/// A folder of `certs.d`.
+pub(crate) struct RegistryFolder {
+    pub(crate) name: String,
+    /// The path of its `hosts.toml` on the node.
+    pub(crate) path: PathBuf,
+    /// The text of that file, if there is one, or why it cannot be read.
+    pub(crate) text: Result<Option<String>, Message>,
 }
 
 /// A node's file system.
@@ -69,6 +77,21 @@ impl NodeFiles {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(unreadable(&self.shown(path), &error)),
         }
+    }
+
+    /// The folders of containerd's `certs.d`; none if there is no `certs.d`.
+    pub(crate) fn certs_d(&self, certs_d: &Path) -> Result<Vec<RegistryFolder>, Message> {
+        let folders = match self.root.certs_d(certs_d) {
+            Ok(folders) => folders,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(unreadable(&self.shown(certs_d), &error)),
+        };
+        let folder = |folder: pullwright_nodefiles::RegistryFolder| RegistryFolder {
+            text: folder.text.map_err(|error| unreadable(&self.shown(&folder.path), &error)),
+            name: folder.name,
+            path: folder.path,
+        };
+        Ok(folders.into_iter().map(folder).collect())
     }
 
     /// The names in a folder, or none if there is no such folder.

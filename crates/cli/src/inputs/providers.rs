@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use pullwright_findings::Severity;
 use pullwright_engine::kubelet::config::{ConfigError, config_files};
 use pullwright_engine::kubelet::{ConfigFile, CredentialProviderConfig, lint};
+use pullwright_findings::Severity;
 
 use super::{NodeFiles, missing};
 use crate::diagnostic::{File, Message, Visibility};

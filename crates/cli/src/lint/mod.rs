@@ -8,6 +8,7 @@ mod report;
 use std::path::Path;
 
 use pullwright_engine::kubelet::{ConfigFile, CredentialProviderConfig};
+use pullwright_nodeconfig::crio::REGISTRIES_CONF;
 
 pub(crate) use kind::Kind;
 
@@ -16,7 +17,6 @@ use crate::diagnostic::Message;
 use crate::inputs::manifests::ManifestFile;
 use crate::inputs::providers::{self, json_of};
 use crate::inputs::{GLOBAL_AUTH_FILE, NodeFiles, manifests};
-use crate::render::REGISTRIES_CONF;
 use crate::{Failure, Outcome, Streams, output};
 use report::{Checked, Report};
 

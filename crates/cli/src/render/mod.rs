@@ -1,22 +1,21 @@
 //! `pullwright render`: mirror sets as the files that a node's runtime reads.
 
-mod files;
+mod flags;
 mod write;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use files::POLICY_JSON;
-pub(crate) use files::{NodeFile, REGISTRIES_CONF, REGISTRIES_YAML, Rendering, SEARCH_DROP_IN};
-use pullwright_engine::mirrors::{Outcome as Verdict, Policy, PolicyError};
+use pullwright_engine::mirrors::{Policy, PolicyError};
 use pullwright_engine::registries::RegistriesConf;
+use pullwright_nodeconfig::{NodeFile, RUNTIMES, Rendering, Runtime, any_usable, crio};
 
 use crate::args::{Format, Node, Output};
 use crate::diagnostic::{Found, Message, without_credentials};
-use crate::inputs::crio_files::CrioFiles;
 use crate::inputs::manifests::ManifestFile;
 use crate::inputs::mirror_sets::{self, Judged, Judgement};
 use crate::inputs::{NodeFiles, manifests};
@@ -56,8 +55,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Args)]
 pub(crate) struct Wanted {
     /// The runtime that reads the files
-    #[arg(long = "for", value_name = "RUNTIME", value_enum, default_value_t = Runtime::Crio)]
-    pub(crate) runtime: Runtime,
+    #[arg(long = "for", value_name = "RUNTIME", value_parser = runtime(), default_value = crio::RUNTIME.name)]
+    pub(crate) runtime: &'static Runtime,
     /// A registries.conf whose search registries are kept, such as the one that nodes are installed with
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) base: Option<PathBuf>,
@@ -69,16 +68,11 @@ pub(crate) struct Wanted {
     pub(crate) release_image: Option<String>,
 }
 
-/// The programs that pull.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Runtime {
-    /// CRI-O, and everything else that reads registries.conf
-    Crio,
-    /// containerd: hosts.toml files below certs.d
-    Containerd,
-    /// k3s and RKE2: registries.yaml
-    K3s,
+/// Accepts the name of a runtime of the table.
+fn runtime() -> impl TypedValueParser<Value = &'static Runtime> {
+    let names = RUNTIMES.iter().map(|runtime| PossibleValue::new(runtime.name).help(runtime.about));
+    PossibleValuesParser::new(names)
+        .try_map(|name| Runtime::find(RUNTIMES, &name).ok_or_else(|| format!("no runtime {name}")))
 }
 
 pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
@@ -96,9 +90,11 @@ pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Ou
 /// What a node has today, for another runtime.
 fn of_node(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
     let conf = NodeFiles::open(&arguments.node)?.registries(&arguments.node)?;
-    let rendering = Rendering::of(arguments.wanted.runtime, &conf, &arguments.wanted.hosts);
-    rendering.files.iter().try_for_each(|file| without_credentials(&file.text))?;
-    let made = Made { verdicts: Vec::new(), findings: Vec::new(), rendering, policy: Ok(None) };
+    let runtime = arguments.wanted.runtime;
+    let rendering = (runtime.render)(&conf, &arguments.wanted.hosts);
+    rendering.files.iter().try_for_each(|file| without_credentials(&file.content))?;
+    let findings = rendering.unsupported.iter().map(Message::from).collect();
+    let made = Made { verdicts: Vec::new(), findings, runtime, rendering, policy: Ok(None) };
     finish(arguments, &made, streams)
 }
 
@@ -116,6 +112,7 @@ pub(crate) struct Made<'f> {
     pub(crate) verdicts: Vec<Judgement<'f>>,
     /// About files instead of objects.
     findings: Vec<Message>,
+    runtime: &'static Runtime,
     pub(crate) rendering: Rendering,
     policy: Result<Option<Policy>, PolicyError>,
 }
@@ -128,37 +125,33 @@ impl<'f> Made<'f> {
         files: &'f [ManifestFile],
         node: Option<&RegistriesConf>,
     ) -> Result<Self, Message> {
-        let named = wanted.base.as_deref().map(files::base).transpose()?;
+        let named = wanted.base.as_deref().map(flags::base).transpose()?;
         let base = named.as_ref().or(node);
-        let payload = wanted.release_image.as_deref().map(files::payload).transpose()?;
+        let payload = wanted.release_image.as_deref().map(flags::payload).transpose()?;
         let mut findings: Vec<_> = files.iter().flat_map(|file| &file.unreadable).cloned().collect();
         let objects = mirror_sets::read(files);
         if objects.is_empty() {
             return Err(findings.into_iter().next().unwrap_or_else(|| nothing_found(files)));
         }
         let Judged { merged, verdicts, .. } = mirror_sets::judge(objects, payload.as_ref());
-        let for_crio = Rendering::for_crio(&merged, base);
-        let rendering = match wanted.runtime {
-            Runtime::Crio => for_crio,
-            runtime => {
-                let conf = CrioFiles::none()?.with(&for_crio.files)?.registries;
-                Rendering::of(runtime, &conf, &wanted.hosts)
-            }
-        };
-        findings.extend(named.as_ref().and_then(files::not_kept));
-        Ok(Self { verdicts, findings, rendering, policy: merged.policy })
+        let rendering = wanted.runtime.render_objects(&merged, base, &wanted.hosts);
+        let rendering = rendering.map_err(|error| Message::error(error.to_string()))?;
+        findings.extend(named.as_ref().and_then(flags::not_kept));
+        findings.extend(rendering.unsupported.iter().map(Message::from));
+        Ok(Self { verdicts, findings, runtime: wanted.runtime, rendering, policy: merged.policy })
     }
 
     /// Adds `policy.json`, if the objects say anything about it.
     fn add_policy(&mut self) -> Result<(), Message> {
-        if self.rendering.runtime != Runtime::Crio {
+        if self.runtime.policy.is_none() {
             let error = Message::error("only CRI-O reads policy.json");
             return Err(error.with_help("use --policy with --for crio"));
         }
         match &self.policy {
-            Ok(policy) => self.rendering.files.extend(
-                policy.iter().map(|policy| NodeFile { path: POLICY_JSON.into(), text: policy.render() }),
-            ),
+            Ok(policy) => {
+                let file = policy.as_ref().and_then(|policy| self.runtime.policy_file(policy));
+                self.rendering.files.extend(file);
+            }
             Err(error) => {
                 let message = Message::error(format!("no policy.json is made: {error}"));
                 self.findings.push(message.with_help(error.help()));
@@ -169,7 +162,7 @@ impl<'f> Made<'f> {
 
     /// What is to be said about no object.
     pub(crate) fn findings(&self) -> impl Iterator<Item = &Message> {
-        self.findings.iter().chain(&self.rendering.unsaid)
+        self.findings.iter()
     }
 
     pub(crate) fn has_errors(&self) -> bool {
@@ -179,8 +172,7 @@ impl<'f> Made<'f> {
 
     /// Nobody means to replace a node's configuration by nothing at all.
     fn must_count(&self, to: &Path) -> Result<(), Message> {
-        let counts = |judged: &Judgement<'_>| judged.outcome != Verdict::Rejected;
-        if self.verdicts.is_empty() || self.verdicts.iter().any(counts) {
+        if any_usable(self.verdicts.iter().map(|judged| judged.outcome)) {
             return Ok(());
         }
         Err(Message::error(format!("no object can be used, so {} stays as it is", to.display())))
@@ -210,10 +202,23 @@ fn nothing_found(files: &[ManifestFile]) -> Message {
 /// The answer as data.
 #[derive(Serialize)]
 struct Answer<'a> {
-    runtime: Runtime,
-    files: &'a [NodeFile],
+    runtime: &'a Runtime,
+    files: Vec<FileData<'a>>,
     verdicts: Vec<verdicts::VerdictData<'a>>,
     findings: Vec<Found<'a>>,
+}
+
+/// A file as data.
+#[derive(Serialize)]
+struct FileData<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl<'a> From<&'a NodeFile> for FileData<'a> {
+    fn from(file: &'a NodeFile) -> Self {
+        Self { path: &file.path, text: &file.content }
+    }
 }
 
 fn finish(arguments: &Arguments, made: &Made<'_>, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
@@ -221,37 +226,36 @@ fn finish(arguments: &Arguments, made: &Made<'_>, streams: &mut Streams<'_>) -> 
     if format == Format::Text {
         made.text(streams.err)?;
     }
-    let files = &made.rendering.files;
     let written = match &arguments.to {
         Some(to) => {
             made.must_count(to)?;
-            Some(write::to(to, &made.rendering, arguments.force)?)
+            Some(write::to(to, made.runtime, &made.rendering, arguments.force)?)
         }
         None => None,
     };
     let answer = Answer {
         runtime: arguments.wanted.runtime,
-        files,
+        files: made.rendering.files.iter().map(FileData::from).collect(),
         verdicts: verdicts::data(&made.verdicts),
         findings: made.findings().map(Found::from).collect(),
     };
     output::write(format, &answer, streams.out, |out| match &written {
         Some(written) => written.iter().try_for_each(|line| writeln!(out, "{line}")),
-        None => print(&made.rendering, out),
+        None => print(made, out),
     })?;
     Ok(if made.has_errors() { Outcome::Findings } else { Outcome::Good })
 }
 
 /// One file as it is, several one after the other, each below its path.
-fn print(rendering: &Rendering, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(only) = rendering.only() {
-        return out.write_all(only.as_bytes());
+fn print(made: &Made<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(only) = made.runtime.only_file(&made.rendering) {
+        return out.write_all(only.content.as_bytes());
     }
-    for (index, file) in rendering.files.iter().enumerate() {
+    for (index, file) in made.rendering.files.iter().enumerate() {
         let gap = if index == 0 { "" } else { "\n" };
         writeln!(out, "{gap}# {}", file.path.display())?;
-        out.write_all(file.text.as_bytes())?;
-        if !file.text.ends_with('\n') {
+        out.write_all(file.content.as_bytes())?;
+        if !file.content.ends_with('\n') {
             writeln!(out)?;
         }
     }
