@@ -27,7 +27,7 @@ pub const RUNTIME: Runtime = Runtime {
     },
     parse: |current| Ok(Box::new(ContainerdFiles::new(current))),
     reload: Reload::Nothing,
-    takes_effect: "containerd reads these files anew for every pull",
+    takes_effect: "nothing to reload: containerd reads these files for every pull",
     machine_config: false,
 };
 

@@ -32,7 +32,7 @@ pub const RUNTIME: Runtime = Runtime {
     },
     parse: |current| Ok(Box::new(CrioFiles::parse(current)?)),
     reload: Reload::Reload("crio"),
-    takes_effect: "CRI-O takes it over by `systemctl reload crio`",
+    takes_effect: "run `systemctl reload crio` to apply it",
     machine_config: true,
 };
 

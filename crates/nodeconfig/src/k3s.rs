@@ -33,7 +33,7 @@ pub const RUNTIME: Runtime = Runtime {
         Ok(Box::new(K3sFile { before: certs_d(text.unwrap_or_default())?, foreign }))
     },
     reload: Reload::Restart("k3s"),
-    takes_effect: "k3s reads the file when it starts, so restart it; running Pods go on",
+    takes_effect: "restart k3s to apply it; running Pods keep running",
     machine_config: false,
 };
 

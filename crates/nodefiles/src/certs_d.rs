@@ -33,10 +33,10 @@ impl NodeRoot {
         Ok(folders.collect())
     }
 
-    /// The folder of `certs_d` that counts for a host; `None` if there is none.
+    /// The folder of `certs_d` that containerd uses for a host; `None` if there is none.
     ///
     /// # Errors
-    /// If a folder cannot be looked for: containerd may see one there.
+    /// If a folder cannot be looked up.
     pub fn certs_d_of(&self, certs_d: &Path, host: &str) -> io::Result<Option<RegistryFolder>> {
         for name in folder_names(host) {
             let folder = certs_d.join(&name);

@@ -1,15 +1,15 @@
-//! A change in words, and who could notice it.
+//! A change in words, and what it affects.
 
 use pullwright_engine::registries::{Change, Changed, MirrorUse, Notice, Registry};
 use pullwright_nodeconfig::{AskedEndpoint, EndpointsChange, Runtime};
 
 use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
 
-/// What is different, a line for each part.
+/// The change in words, one line for each part.
 pub(super) fn lines(change: &Change) -> Vec<String> {
     let note = match change.notice {
         Notice::Nobody => String::new(),
-        Notice::Pulls => paint(FAINT, "  (pulls may notice)"),
+        Notice::Pulls => paint(FAINT, "  (may affect pulls)"),
         Notice::Drain => paint(FAINT, "  (drain)"),
         Notice::Reboot => paint(FAINT, "  (reboot)"),
     };
@@ -37,7 +37,7 @@ fn what(changed: &Changed) -> Vec<String> {
             Sign::Other.line(&format!("mirror {mirror} serves {} instead of {}", pulls(*new), pulls(*old)))
         }
         Changed::MirrorsReordered { order } => {
-            Sign::Other.line(&format!("mirrors in another order: {}", order.join(", ")))
+            Sign::Other.line(&format!("mirrors in a new order: {}", order.join(", ")))
         }
         Changed::Misread => {
             Sign::Other.line("a mirror is listed twice, which the Machine Config Operator misreads")
@@ -82,7 +82,7 @@ impl Sign {
     }
 }
 
-/// A whole entry: first what is special about it, then its mirrors.
+/// A whole entry: its properties, then its mirrors.
 fn entry(registry: &Registry, sign: Sign) -> Vec<String> {
     let mut notes = vec!["entry".to_owned()];
     let location = &registry.endpoint.location;
@@ -116,7 +116,7 @@ fn pulls(serves: MirrorUse) -> &'static str {
 
 fn list(hosts: Option<&[String]>) -> String {
     match hosts {
-        None => "what other files say".to_owned(),
+        None => "those of other files".to_owned(),
         Some([]) => "none".to_owned(),
         Some(hosts) => hosts.join(", "),
     }
@@ -136,33 +136,33 @@ pub(super) fn endpoints(change: &EndpointsChange) -> Vec<String> {
     lines.extend(without(&change.new, &change.old, Sign::Added));
     if lines.is_empty() {
         let order: Vec<_> = change.new.iter().map(|endpoint| endpoint.url.as_str()).collect();
-        lines.push(Sign::Other.line(&format!("asked in another order: {}", order.join(", "))));
+        lines.push(Sign::Other.line(&format!("asked in a new order: {}", order.join(", "))));
     }
     if change.notice >= Notice::Pulls
         && let Some(first) = lines.first_mut()
     {
-        first.push_str(&paint(FAINT, "  (pulls may notice)"));
+        first.push_str(&paint(FAINT, "  (may affect pulls)"));
     }
     lines
 }
 
-/// Who could notice all of it, and what has to be done on the node.
+/// What all changes together affect, and what to do on the node.
 pub(super) fn verdict(runtime: &Runtime, notice: Option<Notice>) -> String {
     let Some(notice) = notice else { return paint(GOOD, "✓ nothing changes") };
     let who = match notice {
-        Notice::Nobody => {
-            "nobody notices: what could be asked still can, and what is new serves pulls by digest"
+        Notice::Nobody => "no pull is affected: all sources stay, and new mirrors serve only pulls by digest",
+        Notice::Pulls => "the next pulls may be affected; running pulls and Pods are not",
+        Notice::Drain | Notice::Reboot => {
+            "Pods that start during the change may be affected; running pulls are not"
         }
-        Notice::Pulls => "the next pulls may notice, pulls in flight and running Pods do not",
-        Notice::Drain | Notice::Reboot => "Pods that start meanwhile may notice, pulls in flight do not",
     };
     let takes_effect = runtime.takes_effect;
     let operator = match notice {
         _ if !runtime.machine_config => "",
-        Notice::Nobody | Notice::Pulls => "\n  the Machine Config Operator does not drain for it",
+        Notice::Nobody | Notice::Pulls => "\n  the Machine Config Operator does not drain the node for it",
         Notice::Drain => "\n  the Machine Config Operator drains the node first",
         Notice::Reboot => {
-            "\n  the Machine Config Operator drains and reboots the node, having no rule for 01-image-searchRegistries.conf"
+            "\n  the Machine Config Operator drains and reboots the node, because it has no rule for 01-image-searchRegistries.conf"
         }
     };
     let (style, mark) = if notice == Notice::Nobody { (GOOD, "✓") } else { (WARNING, "!") };

@@ -19,21 +19,21 @@ use crate::diagnostic::Message;
 /// The configuration that decides a pull, and the objects it comes from, if any.
 pub(crate) struct Configured {
     pub(crate) registries: RegistriesConf,
-    /// What the runtime does about short names.
+    /// How the runtime treats short names.
     pub(crate) short_names: ShortNameRule,
-    /// The objects of which at least a part counts.
+    /// The objects that are at least partly applied.
     sets: Vec<MirrorSet>,
     sources: RegistrySources,
-    /// What was passed over.
+    /// About objects that were skipped.
     pub(crate) warnings: Vec<Message>,
 }
 
 impl Configured {
-    /// Mirror sets take the place of the main file, as they do where the Machine Config Operator writes it. A node's drop-ins
-    /// still count, and its search registries; but only a node's that somebody named: manifests on a laptop are not about it.
+    /// Mirror sets replace the main file, as they do where the Machine Config Operator writes it. The drop-ins and search
+    /// registries of a node still count, but only if the user names that node: manifests on a laptop are not about the laptop.
     pub(crate) fn read(
         node: &NodeFiles,
-        arguments: &args::Node,
+        arguments: &args::NodeArguments,
         manifests: &[ManifestFile],
     ) -> Result<Self, Message> {
         let objects = mirror_sets::read(manifests);
@@ -66,7 +66,7 @@ impl Configured {
             short_names,
             sets: judged.sets,
             sources: judged.sources,
-            // What is broken hurts only itself, so a plan is an answer all the same.
+            // Invalid objects are dropped, and the plan is still an answer.
             warnings: warnings.map(|message| Message { severity: Severity::Warning, ..message }).collect(),
         })
     }

@@ -12,7 +12,7 @@ use crate::diagnostic::{File, Message, Visibility};
 /// Reads the files of a runtime. A file that cannot be read fails the whole answer.
 pub(crate) fn read(
     node: &NodeFiles,
-    arguments: &args::Node,
+    arguments: &args::NodeArguments,
     runtime: &Runtime,
 ) -> Result<CurrentFiles, Message> {
     let files = match runtime.layout {

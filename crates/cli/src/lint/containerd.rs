@@ -35,7 +35,7 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
         certs.insert(name, text.as_ref().ok().and_then(Option::as_deref));
     }
     // What is wrong with registries.conf is told there.
-    let conf = node.registries(&args::Node::default()).ok().filter(|_| has_registries_conf);
+    let conf = node.registries(&args::NodeArguments::default()).ok().filter(|_| has_registries_conf);
     let mut different: BTreeMap<Option<String>, Vec<Disagreement>> = BTreeMap::new();
     for found in conf.map(|conf| disagreements(&conf, &certs)).unwrap_or_default() {
         different.entry(found.folder.clone()).or_default().push(found);

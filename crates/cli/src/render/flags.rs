@@ -22,7 +22,7 @@ pub(super) fn base(path: &Path) -> Result<RegistriesConf, Message> {
 pub(super) fn payload(image: &str) -> Result<Payload, Message> {
     Payload::parse(image).map_err(|error| {
         Message::error(error.to_string())
-            .with_help("name it in full and by digest, as .status.desired.image of ClusterVersion does")
+            .with_help("use the full name with its digest, as in .status.desired.image of ClusterVersion")
     })
 }
 
@@ -30,8 +30,8 @@ pub(super) fn payload(image: &str) -> Result<Payload, Message> {
 pub(super) fn not_kept(base: &RegistriesConf) -> Option<Message> {
     let entries = base.registries().len();
     (entries > 0).then(|| {
-        let text = format!("of --base only the search registries are kept, not its {entries} entries");
+        let text = format!("--base: only the search registries are kept; its {entries} entries are dropped");
         Message { severity: Severity::Warning, ..Message::error(text) }
-            .with_help("write mirror sets for them")
+            .with_help("write mirror sets for these entries")
     })
 }

@@ -1,4 +1,4 @@
-//! `pullwright render`: mirror sets as the files that a node's runtime reads.
+//! `pullwright render`: renders mirror sets as the files that a node's runtime reads.
 
 mod flags;
 mod write;
@@ -14,17 +14,17 @@ use pullwright_engine::mirrors::{Policy, PolicyError};
 use pullwright_engine::registries::RegistriesConf;
 use pullwright_nodeconfig::{NodeFile, RUNTIMES, Rendering, Runtime, any_usable, crio};
 
-use crate::args::{Format, Node, Output};
-use crate::diagnostic::{Found, Message, without_credentials};
+use crate::args::{Format, NodeArguments, Output};
+use crate::diagnostic::{Message, MessageData, without_credentials};
 use crate::inputs::manifests::ManifestFile;
 use crate::inputs::mirror_sets::{self, Judged, Judgement};
 use crate::inputs::{NodeFiles, manifests};
-use crate::{Failure, Outcome, Streams, output, verdicts};
+use crate::{Failure, RunOutcome, Streams, output, verdicts};
 
 /// `pullwright render`
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Mirror sets and the Image named cluster: YAML and JSON files, folders with them, `-` for standard input. Without any, a
+    /// Mirror sets and Image/cluster: YAML and JSON files, folders with such files, or `-` for standard input. Without any, the
     /// node's own registries.conf is rendered for another runtime
     #[arg(
         value_name = "PATH",
@@ -34,36 +34,36 @@ pub(crate) struct Arguments {
     )]
     paths: Vec<PathBuf>,
     #[command(flatten)]
-    wanted: Wanted,
-    /// For CRI-O: also make policy.json, if the Image named cluster allows or blocks registries
+    wanted: RenderArguments,
+    /// For CRI-O: also render policy.json, if Image/cluster allows or blocks registries
     #[arg(long, requires = "paths")]
     policy: bool,
-    /// Write the files instead of printing them: below the folder that stands for the runtime's, or to one file, which is a path
-    /// that ends in .conf, .yaml, .yml, .toml or .json
+    /// Write the files instead of printing them: to this folder, which stands for the runtime's own, or to this file if the path
+    /// ends in .conf, .yaml, .yml, .toml or .json
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     to: Option<PathBuf>,
-    /// Replace files that this program did not write
+    /// Replace existing files, also those that pullwright does not recognise as its own
     #[arg(long, requires = "to")]
     force: bool,
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
-    node: Node,
+    node: NodeArguments,
 }
 
-/// What is rendered, and for whom.
+/// What to render, and for which runtime.
 #[derive(Debug, Args)]
-pub(crate) struct Wanted {
-    /// The runtime that reads the files
+pub(crate) struct RenderArguments {
+    /// The container runtime that reads the files
     #[arg(long = "for", value_name = "RUNTIME", value_parser = runtime(), default_value = crio::RUNTIME.name)]
     pub(crate) runtime: &'static Runtime,
-    /// A registries.conf whose search registries are kept, such as the one that nodes are installed with
+    /// A registries.conf whose search registries to keep, such as the one that your nodes are installed with
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) base: Option<PathBuf>,
-    /// For containerd and k3s: a registry to write a file for although only a wildcard is about it; may be given several times
+    /// For containerd and k3s: a registry that only a wildcard matches and that needs a file of its own; can be repeated
     #[arg(long = "host", value_name = "HOST")]
     pub(crate) hosts: Vec<String>,
-    /// The release image of the cluster, by digest: what nodes need to pull it is not blocked
+    /// The cluster's release image, by digest; nothing that nodes need to pull it is blocked
     #[arg(long, value_name = "IMAGE", requires = "paths")]
     pub(crate) release_image: Option<String>,
 }
@@ -75,30 +75,30 @@ fn runtime() -> impl TypedValueParser<Value = &'static Runtime> {
         .try_map(|name| Runtime::find(RUNTIMES, &name).ok_or_else(|| format!("no runtime {name}")))
 }
 
-pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
     if arguments.paths.is_empty() {
         return of_node(arguments, streams);
     }
     let files = read(&arguments.paths)?;
-    let mut made = Made::new(&arguments.wanted, &files, None)?;
+    let mut made = Rendered::new(&arguments.wanted, &files, None)?;
     if arguments.policy {
         made.add_policy()?;
     }
     finish(arguments, &made, streams)
 }
 
-/// What a node has today, for another runtime.
-fn of_node(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+/// Renders what a node has today for another runtime.
+fn of_node(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
     let conf = NodeFiles::open(&arguments.node)?.registries(&arguments.node)?;
     let runtime = arguments.wanted.runtime;
     let rendering = (runtime.render)(&conf, &arguments.wanted.hosts);
     rendering.files.iter().try_for_each(|file| without_credentials(&file.content))?;
     let findings = rendering.unsupported.iter().map(Message::from).collect();
-    let made = Made { verdicts: Vec::new(), findings, runtime, rendering, policy: Ok(None) };
+    let made = Rendered { verdicts: Vec::new(), findings, runtime, rendering, policy: Ok(None) };
     finish(arguments, &made, streams)
 }
 
-/// The manifests at all paths.
+/// Reads the manifests at all paths.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<ManifestFile>, Message> {
     let mut files = Vec::new();
     for path in paths {
@@ -107,8 +107,8 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<ManifestFile>, Message> {
     Ok(files)
 }
 
-/// Files, and what is to be said about them.
-pub(crate) struct Made<'f> {
+/// Rendered files, with the verdict on each object and the findings.
+pub(crate) struct Rendered<'f> {
     pub(crate) verdicts: Vec<Judgement<'f>>,
     /// About files instead of objects.
     findings: Vec<Message>,
@@ -117,11 +117,11 @@ pub(crate) struct Made<'f> {
     policy: Result<Option<Policy>, PolicyError>,
 }
 
-impl<'f> Made<'f> {
-    /// Renders manifests. A file or an object that is broken hurts only itself, but there must be an object.
+impl<'f> Rendered<'f> {
+    /// Renders manifests. Invalid files and objects are dropped with a finding, but there must be at least one object.
     /// Without `--base`, `node` is the template.
     pub(crate) fn new(
-        wanted: &Wanted,
+        wanted: &RenderArguments,
         files: &'f [ManifestFile],
         node: Option<&RegistriesConf>,
     ) -> Result<Self, Message> {
@@ -141,7 +141,7 @@ impl<'f> Made<'f> {
         Ok(Self { verdicts, findings, runtime: wanted.runtime, rendering, policy: merged.policy })
     }
 
-    /// Adds `policy.json`, if the objects say anything about it.
+    /// Adds `policy.json`, if `Image/cluster` allows or blocks registries.
     fn add_policy(&mut self) -> Result<(), Message> {
         if self.runtime.policy.is_none() {
             let error = Message::error("only CRI-O reads policy.json");
@@ -153,14 +153,14 @@ impl<'f> Made<'f> {
                 self.rendering.files.extend(file);
             }
             Err(error) => {
-                let message = Message::error(format!("no policy.json is made: {error}"));
+                let message = Message::error(format!("cannot render policy.json: {error}"));
                 self.findings.push(message.with_help(error.help()));
             }
         }
         Ok(())
     }
 
-    /// What is to be said about no object.
+    /// The findings that are not about one object.
     pub(crate) fn findings(&self) -> impl Iterator<Item = &Message> {
         self.findings.iter()
     }
@@ -170,15 +170,15 @@ impl<'f> Made<'f> {
         verdicts::any_error(self.findings().chain(of_objects))
     }
 
-    /// Nobody means to replace a node's configuration by nothing at all.
+    /// Refuses to replace a node's configuration with nothing at all.
     fn must_count(&self, to: &Path) -> Result<(), Message> {
         if any_usable(self.verdicts.iter().map(|judged| judged.outcome)) {
             return Ok(());
         }
-        Err(Message::error(format!("no object can be used, so {} stays as it is", to.display())))
+        Err(Message::error(format!("no object is valid, so {} is left unchanged", to.display())))
     }
 
-    /// Everything but the files.
+    /// Writes the findings and verdicts, not the files.
     pub(crate) fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         for message in self.findings() {
             message.write(out)?;
@@ -190,22 +190,22 @@ impl<'f> Made<'f> {
 
 fn nothing_found(files: &[ManifestFile]) -> Message {
     let text = match files {
-        [] => "no .yaml, .yml or .json file there".to_owned(),
+        [] => "no .yaml, .yml or .json file found".to_owned(),
         [only] => format!("no mirror set in {}", only.path.display()),
         files => format!("no mirror set in {} files", files.len()),
     };
     Message::error(text).with_help(
-        "ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy and Image cluster are read",
+        "supported kinds: ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy, and Image/cluster",
     )
 }
 
 /// The answer as data.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RenderAnswer<'a> {
     runtime: &'a Runtime,
     files: Vec<FileData<'a>>,
     verdicts: Vec<verdicts::VerdictData<'a>>,
-    findings: Vec<Found<'a>>,
+    findings: Vec<MessageData<'a>>,
 }
 
 /// A file as data.
@@ -221,7 +221,11 @@ impl<'a> From<&'a NodeFile> for FileData<'a> {
     }
 }
 
-fn finish(arguments: &Arguments, made: &Made<'_>, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+fn finish(
+    arguments: &Arguments,
+    made: &Rendered<'_>,
+    streams: &mut Streams<'_>,
+) -> Result<RunOutcome, Failure> {
     let format = arguments.output.format;
     if format == Format::Text {
         made.text(streams.err)?;
@@ -233,21 +237,21 @@ fn finish(arguments: &Arguments, made: &Made<'_>, streams: &mut Streams<'_>) -> 
         }
         None => None,
     };
-    let answer = Answer {
+    let answer = RenderAnswer {
         runtime: arguments.wanted.runtime,
         files: made.rendering.files.iter().map(FileData::from).collect(),
         verdicts: verdicts::data(&made.verdicts),
-        findings: made.findings().map(Found::from).collect(),
+        findings: made.findings().map(MessageData::from).collect(),
     };
     output::write(format, &answer, streams.out, |out| match &written {
         Some(written) => written.iter().try_for_each(|line| writeln!(out, "{line}")),
         None => print(made, out),
     })?;
-    Ok(if made.has_errors() { Outcome::Findings } else { Outcome::Good })
+    Ok(if made.has_errors() { RunOutcome::Findings } else { RunOutcome::Good })
 }
 
-/// One file as it is, several one after the other, each below its path.
-fn print(made: &Made<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// Prints a single file as it is, and several files one after the other, each below its path.
+fn print(made: &Rendered<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(only) = made.runtime.only_file(&made.rendering) {
         return out.write_all(only.content.as_bytes());
     }

@@ -1,4 +1,4 @@
-//! Writing the files: whole or not at all, and never over what somebody else wrote.
+//! Writes the rendered files: each whole or not at all, and never over somebody else's file without `--force`.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -17,9 +17,9 @@ struct Target<'r> {
     file: Option<&'r NodeFile>,
 }
 
-/// Writes all files, removes what an earlier run wrote and nothing wants any more, and says what was done, a line for each.
+/// Writes all files and removes those of an earlier run that are no longer needed. Returns one line for each.
 ///
-/// All are looked at before the first is written, so that a refusal leaves everything as it was.
+/// All files are checked before the first is written, so an error leaves everything as it was.
 pub(super) fn to(
     to: &Path,
     runtime: &Runtime,
@@ -27,8 +27,8 @@ pub(super) fn to(
     force: bool,
 ) -> Result<Vec<String>, Message> {
     if is_file(to) && runtime.only_file(rendering).is_none() {
-        let text = format!("{} is one file, and there may be several to write", to.display());
-        return Err(Message::error(text).with_help("name a folder, which need not be there yet"));
+        let text = format!("{} is a file, but there may be several files to write", to.display());
+        return Err(Message::error(text).with_help("name a folder; it is created if it does not exist"));
     }
     let mut planned = Vec::new();
     for target in targets(to, runtime, rendering).map_err(|error| failed("list", to, &error))? {
@@ -41,9 +41,9 @@ pub(super) fn to(
             continue;
         }
         if !force && before.is_some_and(|text| !is_ours(&text)) {
-            let wanted = if target.file.is_some() { "says something else" } else { "is not wanted any more" };
-            return Err(Message::error(format!("{} is there and {wanted}", target.path.display()))
-                .with_help("look at the difference with `pullwright diff`, then use --force"));
+            let wanted = if target.file.is_some() { "has other content" } else { "is no longer needed" };
+            return Err(Message::error(format!("{} already exists and {wanted}", target.path.display()))
+                .with_help("compare with `pullwright diff`, then use --force"));
         }
         planned.push(target);
     }
@@ -56,7 +56,7 @@ pub(super) fn to(
         }
         .map_err(|error| failed(verb, &path, &error))?;
         if let (None, Some(folder)) = (file, path.parent()) {
-            // Certificates beside it are somebody's, and keep the folder.
+            // This fails, and should, if there are certificates in the folder.
             let _ = fs::remove_dir(folder);
         }
         done.push(format!("{past} {}", path.display()));
@@ -64,8 +64,8 @@ pub(super) fn to(
     Ok(done)
 }
 
-/// Whether a path means a file, the same for every runtime. One that is not there yet is a folder, unless it is named like
-/// the files that runtimes read.
+/// Whether a path means a file, for every runtime alike. A path that does not exist is a folder, unless it ends like the files
+/// that runtimes read.
 fn is_file(to: &Path) -> bool {
     let like_one = || {
         to.extension()
@@ -74,7 +74,7 @@ fn is_file(to: &Path) -> bool {
     to.is_file() || (!to.exists() && like_one())
 }
 
-/// What the files shall be: below a folder that stands for the runtime's own, or in the one file that is named.
+/// Where each file goes: below a folder that stands for the runtime's own, or to the one file that the path names.
 fn targets<'r>(to: &Path, runtime: &Runtime, rendering: &'r Rendering) -> io::Result<Vec<Target<'r>>> {
     if let Some(only) = runtime.only_file(rendering).filter(|_| is_file(to)) {
         return Ok(vec![Target { path: to.to_owned(), file: Some(only) }]);
@@ -108,7 +108,7 @@ fn earlier(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(ours.map(|folder| folder.path).collect())
 }
 
-/// A reader sees the old text or the new one.
+/// Replaces a file at once: a reader sees the old text or the new one.
 fn replace(target: &Path, file: &NodeFile) -> io::Result<()> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
