@@ -12,14 +12,14 @@ use crate::lint::Kind;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  all is well
-  1  findings: lint found something, the pull cannot work, an object is not applied whole, or diff found a difference
-  2  wrong usage, or an input that cannot be read";
+  0  success
+  1  findings: a problem in a file or an object, a pull that cannot work, or a change that diff found
+  2  invalid usage, or an input that cannot be read";
 
-/// Says how a Kubernetes node pulls an image: where from, with whose credential, and why.
+/// Show how a Kubernetes node pulls an image: from where, with which credential, and why.
 ///
-/// Everything is read from files: a node's file system (this machine's, or one below --root) and manifests of the
-/// cluster. Only `pull` asks anything over the network, and no password is ever printed.
+/// All input comes from files: a node's file system (this machine's, or the one that --root names) and Kubernetes manifests.
+/// Only `pull` uses the network. Passwords are never printed.
 #[derive(Debug, Parser)]
 #[command(name = "pullwright", version, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -29,134 +29,135 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show the whole plan of a pull: sources in order, the credential for each, and the reasons
+    /// Show the full plan of a pull: the sources in order, the credential for each, and the reasons
     Explain(Explain),
-    /// Show only where an image is pulled from, one reference a line
+    /// Show only where an image is pulled from, one reference per line
     Resolve(Resolve),
-    /// Pull an image as the node would, into a folder (an OCI layout)
+    /// Pull an image the way the node would, into an OCI layout
     Pull(Box<Pull>),
-    /// Make a node's files from mirror sets: registries.conf, or what containerd and k3s read
+    /// Render mirror sets as the files that a node reads: registries.conf, or those of containerd and k3s
     Render(Box<crate::render::Arguments>),
-    /// Show what mirror sets would change on a node, and who could notice
+    /// Show what mirror sets would change on a node, and what that affects
     Diff(Box<crate::diff::Arguments>),
     /// Check registries.conf, credential provider configurations, auth files, Secrets and mirror sets
     Lint(Lint),
-    /// Replace objects of kinds that go by those of the kinds that come
+    /// Convert deprecated resources to the kinds that replace them
     Migrate(crate::migrate::Arguments),
-    /// Make mirror sets of containerd's hosts.toml or K3s's registries.yaml
+    /// Convert containerd's hosts.toml or k3s's registries.yaml to mirror sets
     Import(crate::import::Arguments),
-    /// Print a completion script
+    /// Print a completion script for your shell
     Completions {
-        /// The shell to complete in
+        /// The shell
         shell: Shell,
     },
-    /// Print the manual page, for `man -l -`
+    /// Print the manual page; view it with `man -l -`
     Man,
 }
 
 /// `pullwright explain`
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    #[command(flatten)]
-    pub(crate) wanted: Wanted,
+    // Before the groups: whatever follows one is listed under its heading.
     #[command(flatten)]
     pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) pull: PullArguments,
 }
 
-/// A pull by a Pod, and what decides it.
+/// A Pod's pull, and the files that decide it.
 #[derive(Debug, Args)]
-pub(crate) struct Wanted {
-    /// The image as a Pod names it
+pub(crate) struct PullArguments {
+    /// The image, as a Pod's spec names it
     pub(crate) image: String,
     /// The Pod's namespace
     #[arg(short, long, value_name = "NAME", default_value = "default")]
     pub(crate) namespace: String,
     #[command(flatten)]
-    pub(crate) node: Node,
+    pub(crate) node: NodeArguments,
     #[command(flatten)]
-    pub(crate) cluster: Cluster,
+    pub(crate) cluster: ClusterArguments,
 }
 
 /// `pullwright resolve`
 #[derive(Debug, Args)]
 pub(crate) struct Resolve {
-    /// The image as a Pod names it
+    /// The image, as a Pod's spec names it
     pub(crate) image: String,
-    /// Manifests, of which mirror sets and Image cluster count: they take the place of registries.conf
+    /// Manifests with mirror sets and Image/cluster, which replace registries.conf: a file, a folder, or `-` for standard input
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) manifests: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) node: Node,
-    #[command(flatten)]
     pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) node: NodeArguments,
 }
 
 /// `pullwright pull`
 #[derive(Debug, Args)]
 pub(crate) struct Pull {
-    #[command(flatten)]
-    pub(crate) wanted: Wanted,
-    /// The folder to pull into: an OCI layout, or a new or empty folder
+    /// The folder to pull into: an existing OCI layout, or a new or empty folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) to: PathBuf,
-    /// Which image of an index, as OS/ARCHITECTURE[/VARIANT] [default: Linux on this machine's processor]
+    /// The platform to pull, as OS/ARCHITECTURE[/VARIANT] [default: Linux on this machine's architecture]
     #[arg(long, conflicts_with = "all_platforms")]
     pub(crate) platform: Option<Platform>,
-    /// All images of an index
+    /// Pull all platforms
     #[arg(long)]
     pub(crate) all_platforms: bool,
-    /// A PEM file of certificate authorities to trust besides the system's; may be given several times
+    /// A PEM file with certificate authorities to trust in addition to the system's; can be repeated
     #[arg(long = "ca", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) authorities: Vec<PathBuf>,
-    /// How many blobs to fetch at the same time
+    /// How many blobs to download at the same time
     #[arg(long, value_name = "NUMBER", default_value = "6")]
     pub(crate) parallel: NonZeroUsize,
     #[command(flatten)]
     pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) pull: PullArguments,
 }
 
 /// `pullwright lint`
 #[derive(Debug, Args)]
 pub(crate) struct Lint {
-    /// The files to check, `-` for standard input
+    /// The files to check; `-` for standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present_any = ["root", "manifests"])]
     pub(crate) files: Vec<PathBuf>,
-    /// What the files are, instead of telling by name and content
+    /// What kind of file they are, instead of guessing from name and content
     #[arg(long = "as", value_name = "KIND", requires = "files")]
     pub(crate) kind: Option<Kind>,
-    /// Check the configuration of the node whose file system is below this folder
+    /// Check the configuration of the node whose file system is in this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
-    /// Check the Secrets and mirror sets among the YAML and JSON files below a folder
+    /// Check the Secrets and mirror sets in the YAML and JSON files of this folder
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) manifests: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,
 }
 
-/// A node's files. With `--root`, all other paths are those on the node.
+/// A node's files. With `--root`, all other paths are paths on the node.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "The node")]
-pub(crate) struct Node {
-    /// The folder that holds the node's file system [default: this machine]
+#[command(next_help_heading = "Node")]
+pub(crate) struct NodeArguments {
+    /// The folder with the node's file system [default: this machine]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
-    /// registries.conf [default: where the container runtime finds it]
+    /// The registries.conf file [default: where the container runtime looks for it]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) registries_conf: Option<PathBuf>,
-    /// The folder of its drop-ins [default: where the container runtime finds them]
+    /// The folder with drop-ins of registries.conf [default: where the container runtime looks for them]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) registries_conf_dir: Option<PathBuf>,
-    /// What CRI-O does about a name without a registry that may stand for several images [default: what crio.conf and its
-    /// drop-ins say, or else enforcing]
+    /// How CRI-O treats a name without a registry that could mean several images [default: the setting in crio.conf and its
+    /// drop-ins, or else enforcing]
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) short_name_mode: Option<ShortNames>,
 }
 
-/// What CRI-O can be told about short names.
+/// CRI-O's modes for short names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShortNames {
-    /// Refuse the name
+    /// Reject the name
     Enforcing,
     /// Try the images in order, as CRI-O up to 1.33 always does
     Disabled,
@@ -172,47 +173,47 @@ impl From<ShortNames> for ShortNameRule {
     }
 }
 
-impl Node {
-    /// Whether any node is named at all, and not only this machine meant.
+impl NodeArguments {
+    /// Whether the arguments name a node, instead of meaning this machine.
     pub(crate) fn is_named(&self) -> bool {
         self.root.is_some() || self.registries_conf.is_some() || self.registries_conf_dir.is_some()
     }
 }
 
-/// Whose credentials there are, and when the plugin runs.
+/// Which credentials there are, and when the plugin runs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Credentials")]
-pub(crate) struct Cluster {
-    /// Manifests, of which Secrets and mirror sets count: a folder with YAML and JSON files, one file, or `-` for
-    /// standard input; a Secret without a namespace is in "default", mirror sets take the place of registries.conf
+pub(crate) struct ClusterArguments {
+    /// Manifests with Secrets and mirror sets: a file, a folder with YAML and JSON files, or `-` for standard input. Mirror
+    /// sets replace registries.conf; a Secret without a namespace belongs to "default"
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) manifests: Option<PathBuf>,
-    /// The node's own auth file [default: /var/lib/kubelet/config.json, if it is there]
+    /// The node's own auth file [default: /var/lib/kubelet/config.json, if it exists]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) global_auth_file: Option<PathBuf>,
-    /// The kubelet's credential provider configuration, a file or a folder [default:
-    /// /etc/kubernetes/credential-provider-config.yaml or /etc/kubernetes/credential-providers, if there]
+    /// The kubelet's credential provider configuration: a file or a folder [default:
+    /// /etc/kubernetes/credential-provider-config.yaml or /etc/kubernetes/credential-providers, if it exists]
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) provider_config: Option<PathBuf>,
-    /// The plugin's name in that configuration
+    /// The name of the plugin in that configuration
     #[arg(long, value_name = "NAME", default_value = "crio-credential-provider")]
     pub(crate) plugin_name: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Output {
-    /// How to print the answer
+    /// The output format
     #[arg(short = 'o', long = "output", value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
 
-/// How an answer is printed.
+/// The output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
     Text,
     /// For programs
     Json,
-    /// For programs that people read
+    /// For programs, and easier to read than JSON
     Yaml,
 }

@@ -7,16 +7,16 @@ use pullwright_engine::plan::{PlannedCandidate, PlannedSource, PullPlan};
 use crate::args::Explain;
 use crate::planned::{Planned, planned};
 use crate::style::{BAD, FAINT, GOOD, STRONG, paint, plain};
-use crate::{Failure, Outcome, Streams, output, words};
+use crate::{Failure, RunOutcome, Streams, output, words};
 
-pub(crate) fn run(arguments: &Explain, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
-    let Some(Planned { plan, .. }) = planned(&arguments.wanted, streams)? else {
-        return Ok(Outcome::Findings);
+pub(crate) fn run(arguments: &Explain, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
+    let Some(Planned { plan, .. }) = planned(&arguments.pull, streams)? else {
+        return Ok(RunOutcome::Findings);
     };
     output::write(arguments.output.format, &plan, streams.out, |out| {
-        tree(&plan, &arguments.wanted.cluster.plugin_name, out)
+        tree(&plan, &arguments.pull.cluster.plugin_name, out)
     })?;
-    Ok(if words::usable_sources(&plan) > 0 { Outcome::Good } else { Outcome::Findings })
+    Ok(if words::usable_sources(&plan) > 0 { RunOutcome::Good } else { RunOutcome::Findings })
 }
 
 fn tree(plan: &PullPlan, plugin: &str, out: &mut dyn Write) -> io::Result<()> {

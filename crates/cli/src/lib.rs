@@ -1,11 +1,11 @@
-//! The command line of Pullwright: what the engine decides about a pull, for people and for scripts.
+//! The command line of Pullwright: shows people and scripts what the engine decides about a pull.
 //!
 //! ```text
 //! args ──► inputs (files → engine's values) ──► engine ──► explain, resolve: a rendering of the plan
 //!      └─► lint   (files → findings)        ──► diagnostics that point at line and column
 //! ```
 //!
-//! Exit codes: 0 all is well, 1 findings, 2 wrong usage or an input that cannot be read.
+//! Exit codes: 0 success, 1 findings, 2 invalid usage or an input that cannot be read.
 
 mod args;
 mod diagnostic;
@@ -32,38 +32,38 @@ use clap::CommandFactory as _;
 pub use args::Arguments;
 use args::Command;
 
-/// Where to write: answers to one, messages to the other.
+/// Receives the answer and the messages of a command.
 pub struct Streams<'a> {
-    /// For the answer.
+    /// Receives the answer.
     pub out: &'a mut dyn Write,
-    /// For warnings and errors.
+    /// Receives warnings and errors.
     pub err: &'a mut dyn Write,
 }
 
-/// How a run ended, as the shell is told.
+/// The result of a run, which becomes the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// All is well.
+pub enum RunOutcome {
+    /// Success.
     Good,
-    /// Something was found: a fault in a file, or a pull that cannot work.
+    /// There are findings: a problem in a file, or a pull that cannot work.
     Findings,
-    /// The question cannot be answered.
+    /// There is no answer: an input is invalid or cannot be read.
     Unreadable,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
+impl From<RunOutcome> for ExitCode {
+    fn from(outcome: RunOutcome) -> Self {
         Self::from(match outcome {
-            Outcome::Good => 0,
-            Outcome::Findings => 1,
-            Outcome::Unreadable => 2,
+            RunOutcome::Good => 0,
+            RunOutcome::Findings => 1,
+            RunOutcome::Unreadable => 2,
         })
     }
 }
 
 /// Why a command gives no answer.
 enum Failure {
-    /// An input is missing or broken; already in words for a person.
+    /// An input is missing or invalid.
     Input(diagnostic::Message),
     /// The answer could not be written.
     Write(io::Error),
@@ -77,7 +77,7 @@ impl From<io::Error> for Failure {
 
 /// Runs one command.
 #[must_use]
-pub fn run(arguments: &Arguments, mut streams: Streams<'_>) -> Outcome {
+pub fn run(arguments: &Arguments, mut streams: Streams<'_>) -> RunOutcome {
     let result = dispatch(arguments, &mut streams).and_then(|outcome| {
         streams.out.flush()?;
         Ok(outcome)
@@ -85,20 +85,20 @@ pub fn run(arguments: &Arguments, mut streams: Streams<'_>) -> Outcome {
     match result {
         Ok(outcome) => outcome,
         // Whoever reads has seen enough: `pullwright … | head`.
-        Err(Failure::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Outcome::Good,
+        Err(Failure::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => RunOutcome::Good,
         Err(Failure::Write(error)) => {
             // Nothing can be done if this cannot be written either.
             let _ = writeln!(streams.err, "error: writing the answer: {error}");
-            Outcome::Unreadable
+            RunOutcome::Unreadable
         }
         Err(Failure::Input(message)) => {
             let _ = message.write(streams.err);
-            Outcome::Unreadable
+            RunOutcome::Unreadable
         }
     }
 }
 
-fn dispatch(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+fn dispatch(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
     match &arguments.command {
         Command::Explain(arguments) => explain::run(arguments, streams),
         Command::Resolve(arguments) => resolve::run(arguments, streams),
@@ -110,11 +110,11 @@ fn dispatch(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome,
         Command::Import(arguments) => import::run(arguments, streams),
         Command::Completions { shell } => {
             clap_complete::generate(*shell, &mut Arguments::command(), "pullwright", streams.out);
-            Ok(Outcome::Good)
+            Ok(RunOutcome::Good)
         }
         Command::Man => {
             clap_mangen::Man::new(Arguments::command()).render(streams.out)?;
-            Ok(Outcome::Good)
+            Ok(RunOutcome::Good)
         }
     }
 }

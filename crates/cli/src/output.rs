@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::args::Format;
 
-/// Writes a value for programs; `text` does it for people.
+/// Writes a value as JSON or YAML, or calls `text` to write it for people.
 pub(crate) fn write<T: Serialize>(
     format: Format,
     value: &T,

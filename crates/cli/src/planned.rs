@@ -2,36 +2,38 @@
 
 use pullwright_engine::plan::{self, Inputs, PullPlan};
 
-use crate::args::Wanted;
+use crate::args::PullArguments;
 use crate::inputs::configured::Configured;
-use crate::inputs::{Cluster, NodeFiles, manifests};
+use crate::inputs::{ClusterInputs, NodeFiles, manifests};
 use crate::{Failure, Streams, words};
 
 /// A plan, and what it was made from.
 pub(crate) struct Planned {
     pub(crate) plan: PullPlan,
-    pub(crate) cluster: Cluster,
+    pub(crate) cluster: ClusterInputs,
 }
 
-/// Plans a pull. `None`, having said why, if the name is refused: the image is the question, so that it cannot be pulled is the
-/// answer.
-pub(crate) fn planned(wanted: &Wanted, streams: &mut Streams<'_>) -> Result<Option<Planned>, Failure> {
-    let node = NodeFiles::open(&wanted.node)?;
-    let manifests = wanted.cluster.manifests.as_deref().map_or_else(|| Ok(Vec::new()), manifests::read)?;
-    let configured = Configured::read(&node, &wanted.node, &manifests)?;
-    let cluster = Cluster::read(&node, &wanted.cluster, &manifests, &wanted.namespace)?;
+/// Plans a pull. If the image's name is invalid, writes why and returns `None`: that the image cannot be pulled is the answer.
+pub(crate) fn planned(
+    arguments: &PullArguments,
+    streams: &mut Streams<'_>,
+) -> Result<Option<Planned>, Failure> {
+    let node = NodeFiles::open(&arguments.node)?;
+    let manifests = arguments.cluster.manifests.as_deref().map_or_else(|| Ok(Vec::new()), manifests::read)?;
+    let configured = Configured::read(&node, &arguments.node, &manifests)?;
+    let cluster = ClusterInputs::read(&node, &arguments.cluster, &manifests, &arguments.namespace)?;
     for warning in configured.warnings.iter().chain(&cluster.warnings) {
         warning.write(streams.err)?;
     }
     let plan = plan::plan(&Inputs {
-        image: &wanted.image,
-        namespace: &wanted.namespace,
+        image: &arguments.image,
+        namespace: &arguments.namespace,
         secrets: &cluster.secrets,
         global: cluster.global.as_ref(),
         registries: &configured.registries,
         short_names: &configured.short_names,
         providers: cluster.providers.as_ref(),
-        plugin: &wanted.cluster.plugin_name,
+        plugin: &arguments.cluster.plugin_name,
     });
     match plan {
         Ok(mut plan) => {

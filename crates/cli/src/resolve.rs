@@ -9,9 +9,9 @@ use crate::args::Resolve;
 use crate::diagnostic::Message;
 use crate::inputs::configured::Configured;
 use crate::inputs::{NodeFiles, manifests};
-use crate::{Failure, Outcome, Streams, output};
+use crate::{Failure, RunOutcome, Streams, output};
 
-/// The answer: what a name may stand for, and where each of that is pulled from.
+/// The answer: the images that a name can mean, and where each is pulled from.
 #[derive(Serialize)]
 struct Resolution {
     image: String,
@@ -28,7 +28,7 @@ struct Resolved {
     sources: Vec<PullSource>,
 }
 
-pub(crate) fn run(arguments: &Resolve, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &Resolve, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
     let node = NodeFiles::open(&arguments.node)?;
     let manifests = arguments.manifests.as_deref().map_or_else(|| Ok(Vec::new()), manifests::read)?;
     let Configured { registries, short_names, warnings, .. } =
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Resolve, streams: &mut Streams<'_>) -> Result<Outc
         Ok(candidates) => candidates,
         Err(error) => {
             Message { help: error.help(), ..Message::error(error.to_string()) }.write(streams.err)?;
-            return Ok(Outcome::Findings);
+            return Ok(RunOutcome::Findings);
         }
     };
     let resolved = candidates.into_iter().map(|candidate| {
@@ -57,9 +57,9 @@ pub(crate) fn run(arguments: &Resolve, streams: &mut Streams<'_>) -> Result<Outc
     }
     let usable = resolution.usable().next().is_some();
     if !usable {
-        Message::error("no source may be asked: all are blocked or cannot be written").write(streams.err)?;
+        Message::error("no source is left: all are blocked or invalid").write(streams.err)?;
     }
-    Ok(if usable { Outcome::Good } else { Outcome::Findings })
+    Ok(if usable { RunOutcome::Good } else { RunOutcome::Findings })
 }
 
 impl Resolution {

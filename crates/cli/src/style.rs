@@ -1,4 +1,4 @@
-//! The few colours. They are always written; the stream takes them out where nobody would see them.
+//! The colours. They are always written; the stream removes them if it is not a terminal.
 
 use anstyle::{AnsiColor, Style};
 
@@ -15,7 +15,7 @@ pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A text from a file as it may go to a terminal: a file must not be able to move the cursor or hide a line.
+/// Makes a text from a file safe for a terminal, so that it cannot move the cursor or hide a line.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }

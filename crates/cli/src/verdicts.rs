@@ -1,12 +1,12 @@
-//! What became of each object, for people and for programs.
+//! The verdict on each object, for people and for programs.
 
 use std::io::{self, Write};
 
-use pullwright_findings::Severity;
 use pullwright_engine::mirrors::Outcome;
+use pullwright_findings::Severity;
 use serde::Serialize;
 
-use crate::diagnostic::{Found, Message};
+use crate::diagnostic::{Message, MessageData};
 use crate::inputs::mirror_sets::Judgement;
 use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
 
@@ -18,7 +18,7 @@ pub(crate) struct VerdictData<'a> {
     file: String,
     line: usize,
     outcome: Outcome,
-    findings: Vec<Found<'a>>,
+    findings: Vec<MessageData<'a>>,
 }
 
 pub(crate) fn data<'a>(verdicts: &'a [Judgement<'_>]) -> Vec<VerdictData<'a>> {
@@ -28,7 +28,7 @@ pub(crate) fn data<'a>(verdicts: &'a [Judgement<'_>]) -> Vec<VerdictData<'a>> {
         file: judged.object.file.path.display().to_string(),
         line: judged.object.line,
         outcome: judged.outcome,
-        findings: judged.messages.iter().map(Found::from).collect(),
+        findings: judged.messages.iter().map(MessageData::from).collect(),
     };
     verdicts.iter().map(data).collect()
 }
@@ -43,7 +43,7 @@ pub(crate) fn text(verdicts: &[Judgement<'_>], out: &mut dyn Write) -> io::Resul
         let (style, mark, word) = match judged.outcome {
             Outcome::Applied if judged.messages.is_empty() => (GOOD, "✓", "applied"),
             Outcome::Applied => (WARNING, "!", "applied"),
-            Outcome::Partly => (BAD, "✗", "partly"),
+            Outcome::Partly => (BAD, "✗", "partly applied"),
             Outcome::Rejected => (BAD, "✗", "rejected"),
         };
         let name = plain(&judged.object.name.to_string());
@@ -53,7 +53,7 @@ pub(crate) fn text(verdicts: &[Judgement<'_>], out: &mut dyn Write) -> io::Resul
     Ok(())
 }
 
-/// Whether anything is not as its author wrote it.
+/// Whether any message is an error.
 pub(crate) fn any_error<'m>(messages: impl IntoIterator<Item = &'m Message>) -> bool {
     messages.into_iter().any(|message| message.severity == Severity::Error)
 }

@@ -1,4 +1,4 @@
-//! The sentences: every reason in a plan, as a person is told it.
+//! Every reason in a plan, in words.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ pub(crate) fn invocation(plan: &PullPlan, plugin: &str) -> String {
     let without = "so no Secret of the namespace is used";
     match &plan.plugin {
         Invocation::Assumed => {
-            format!("{plugin} is taken to run: no credential provider configuration was found")
+            format!("{plugin} is assumed to run: no credential provider configuration was found")
         }
         Invocation::Runs(matched) => {
             format!("{plugin} {}: {asked} matches {:?}", paint(GOOD, "runs"), matched.pattern)
@@ -93,10 +93,10 @@ pub(crate) fn reasons(planned: &PlannedCandidate) -> Vec<String> {
 }
 
 pub(crate) fn fails(error: &str) -> String {
-    format!("no source is asked, because one cannot be: {}", plain(error))
+    format!("no source is asked, because one of them is invalid: {}", plain(error))
 }
 
-/// One source: the reference, and all that is special about it.
+/// One source: its reference and its properties.
 pub(crate) fn source(source: &PlannedSource, asked: bool) -> String {
     let reference = short(&source.source.reference);
     let reference = if asked { reference } else { paint(FAINT, reference) };
@@ -126,7 +126,7 @@ pub(crate) fn source(source: &PlannedSource, asked: bool) -> String {
     format!("{reference}  {}", notes.join(", "))
 }
 
-/// Whose credential is used.
+/// Which credential is used.
 pub(crate) fn choice(choice: &Choice) -> String {
     match choice {
         Choice::None(absence) => none(absence),
@@ -145,7 +145,7 @@ fn owner(choice: &Choice) -> String {
 
 fn none(absence: &Absence) -> String {
     match absence {
-        Absence::NoKey => "anonymously: no key covers it".to_owned(),
+        Absence::NoKey => "anonymously: no key matches".to_owned(),
         Absence::EmptyEntry { key } => {
             format!("anonymously: the node's auth file has nothing under its key {key:?}")
         }
@@ -159,7 +159,7 @@ fn none(absence: &Absence) -> String {
     }
 }
 
-/// What was passed over, and why.
+/// A credential that was not chosen, and why.
 pub(crate) fn shadowed(shadowed: &Shadowed) -> String {
     let because = match shadowed.because {
         Because::LessSpecific => "a longer key was found",
@@ -167,7 +167,7 @@ pub(crate) fn shadowed(shadowed: &Shadowed) -> String {
         Because::OtherSpelling => "the same key in another spelling",
         Because::NamespaceFirst => "the namespace comes first",
     };
-    format!("passes over {}: {because}", owner(&shadowed.choice))
+    format!("skips {}: {because}", owner(&shadowed.choice))
 }
 
 /// The answer in one line.
@@ -195,7 +195,7 @@ fn path(path: &Path) -> String {
     plain(&path.display().to_string())
 }
 
-/// A reference with as much of a digest as tells it apart; the whole one is in the JSON.
+/// A reference with the beginning of its digest. The JSON output has all of it.
 pub(crate) fn short(reference: &Reference) -> String {
     const SHOWN: usize = 12;
     let whole = reference.to_string();

@@ -18,3 +18,4 @@ pub mod mirrors;
 pub mod plan;
 pub mod reference;
 pub mod registries;
+mod toml_text;

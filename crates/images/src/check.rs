@@ -13,7 +13,7 @@ use pullwright_engine::containerd::{CertsD, Folder};
 use pullwright_engine::credentials::AuthFile;
 use pullwright_engine::registries::RegistriesConf;
 use pullwright_handover::AuthFolder;
-use pullwright_nodefiles::NodeRoot;
+use pullwright_nodefiles::{NodeRoot, RegistryFolder};
 
 use crate::body::RequestBody;
 use crate::decide::is_host;
@@ -138,7 +138,7 @@ fn auth_dir_line(path: &Path) -> Line {
 /// Each `hosts.toml`, as containerd reads it.
 fn certs_d_lines(root: &Path) -> Vec<Line> {
     let shown = root.display();
-    let folders = match std::fs::read_dir(root) {
+    let folders = match NodeRoot::this_machine().certs_d(root) {
         Ok(folders) => folders,
         Err(error) => {
             return vec![Line::Look(format!(
@@ -147,8 +147,15 @@ fn certs_d_lines(root: &Path) -> Vec<Line> {
         }
     };
     let mut certs_d = CertsD::default();
-    for name in folders.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
-        let text = NodeRoot::this_machine().read_text(&root.join(&name).join("hosts.toml")).ok();
+    let mut lines = Vec::new();
+    for RegistryFolder { name, path, text } in folders {
+        let text = text.unwrap_or_else(|error| {
+            lines.push(Line::Wrong(format!(
+                "cannot read {}: {error}; containerd goes on without it, so mend it",
+                path.display()
+            )));
+            None
+        });
         certs_d.insert(name, text.as_deref());
     }
     let refused = certs_d.folders().filter_map(|(name, folder)| match folder {
@@ -157,7 +164,7 @@ fn certs_d_lines(root: &Path) -> Vec<Line> {
         ))),
         Folder::Hosts(_) | Folder::Certificates => None,
     });
-    let mut lines: Vec<_> = refused.collect();
+    lines.extend(refused);
     if lines.is_empty() {
         lines.push(Line::Fine(format!("{shown} has {} folders", certs_d.folders().count())));
     }
@@ -172,7 +179,7 @@ fn registries_lines(registries: &RegistriesConf, options: &Options) -> Vec<Line>
     let mut lines = vec![Line::Fine(format!("registries.conf has {} entries ({files})", entries.len()))];
     for entry in entries.iter().filter(|entry| !entry.prefix.starts_with("*.")) {
         let host = host_of(&entry.prefix);
-        let endpoints = node::endpoints(&options.certs_d, host);
+        let endpoints = node::endpoints(&options.certs_d, host).endpoints;
         for mirror in &entry.mirrors {
             let mirror = host_of(&mirror.endpoint.location);
             if !endpoints.iter().any(|endpoint| is_host(endpoint, mirror)) {

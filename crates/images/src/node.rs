@@ -2,17 +2,17 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use pullwright_engine::containerd::{CertsD, DEFAULT_FOLDER, Endpoint, folder_name};
+use pullwright_engine::containerd::{CertsD, Endpoint};
 use pullwright_engine::credentials::{AuthFile, DocumentError};
 use pullwright_engine::kubelet::Namespace;
 use pullwright_engine::plan::any_pull;
 use pullwright_engine::reference::{Dialect, Reference};
 use pullwright_engine::registries::{LoaderEnv, RegistriesConf};
 use pullwright_handover::{AuthFileName, AuthFolder, ClaimError, FolderError, Ticket};
-use pullwright_nodefiles::{LoadError, NodeRoot};
+use pullwright_nodefiles::{LoadError, NodeRoot, RegistryFolder};
 
 use crate::auth_config::{AuthConfig, NotATicket};
 use crate::decide::{Calls, Inputs, PassedOver, decide, with_kubelets};
@@ -95,7 +95,10 @@ impl Node {
             return Ok(if ticket.is_some() { Prepared::WithoutAuth } else { Prepared::PassThrough });
         };
         let file = self.claim(request, &reference, ticket.as_ref())?;
-        let endpoints = endpoints(&self.options.certs_d, reference.domain());
+        let Endpoints { endpoints, unreadable } = endpoints(&self.options.certs_d, reference.domain());
+        if let Some(error) = unreadable {
+            report(Level::Error, format_args!("{request}: {error}; it counts as if it were not there"));
+        }
         // A ticket has done its duty: it is for us, and no registry ever sees it.
         let kubelet = auth.as_deref().filter(|auth| ticket.is_none() && AuthConfig::shows(auth));
         let pulled = reference.clone().or_latest();
@@ -219,22 +222,41 @@ impl Node {
     }
 }
 
-/// Whom containerd asks for images of `host`: the first folder that has an entry for it counts, as in its `config_path`.
-pub(crate) fn endpoints(certs_d: &[PathBuf], host: &str) -> Vec<Endpoint> {
-    let found = certs_d.iter().map(|root| entry(root, host)).find(|found| found.folder_of(host).is_some());
-    found.unwrap_or_default().endpoints(host)
+/// Which endpoints containerd asks for the images of a host.
+#[derive(Debug, Default)]
+pub(crate) struct Endpoints {
+    /// In the order in which they are asked.
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// Why the file that says so cannot be read. containerd then asks the registry alone, and so the list names it alone.
+    pub(crate) unreadable: Option<UnreadableHosts>,
 }
 
-/// Only what counts for `host`.
-fn entry(root: &Path, host: &str) -> CertsD {
+/// A `hosts.toml`, or the folder around it, that is there and cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {source}", path.display())]
+pub(crate) struct UnreadableHosts {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// The endpoints of `host`: the first folder of `certs_d` that has an entry for it counts, as in containerd's `config_path`.
+pub(crate) fn endpoints(certs_d: &[PathBuf], host: &str) -> Endpoints {
+    let node = NodeRoot::this_machine();
     let mut found = CertsD::default();
-    for name in [folder_name(host), host.to_owned(), DEFAULT_FOLDER.to_owned()] {
-        let folder = root.join(&name);
-        if folder.exists() {
-            let text = NodeRoot::this_machine().read_text(&folder.join("hosts.toml")).ok();
-            found.insert(name, text.as_deref());
-            break;
+    let mut unreadable = None;
+    for root in certs_d {
+        match node.certs_d_of(root, host) {
+            Ok(None) => continue,
+            Ok(Some(RegistryFolder { name, path, text })) => {
+                let text = text.unwrap_or_else(|source| {
+                    unreadable = Some(UnreadableHosts { path, source });
+                    None
+                });
+                found.insert(name, text.as_deref());
+            }
+            Err(source) => unreadable = Some(UnreadableHosts { path: root.clone(), source }),
         }
+        break;
     }
-    found
+    Endpoints { endpoints: found.endpoints(host), unreadable }
 }

@@ -1,4 +1,4 @@
-//! What CRI-O's own files say about short names: `crio.conf`, then all drop-ins, a later one before an earlier.
+//! CRI-O's setting for short names: from `crio.conf` and its drop-ins, the last of which wins.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub enum CrioLoadError {
         /// Why.
         source: io::Error,
     },
-    /// A file is refused.
+    /// CRI-O rejects a file.
     #[error("loading CRI-O's configuration {path:?}: {source}")]
     Refused {
         /// Its path on the node.
@@ -30,10 +30,10 @@ pub enum CrioLoadError {
 }
 
 impl NodeRoot {
-    /// What CRI-O does about short names by its files; its default if none says anything.
+    /// How CRI-O treats short names by its files; its default if no file sets it.
     ///
     /// # Errors
-    /// If a file that counts cannot be read or is refused.
+    /// If a file cannot be read, or CRI-O rejects it.
     pub fn short_name_rule(&self) -> Result<ShortNameRule, CrioLoadError> {
         let mut rule = ShortNameRule::default();
         let drop_ins = self.files_below(Path::new(crio::CONF_DIR))?;
@@ -52,8 +52,8 @@ impl NodeRoot {
         Ok(rule)
     }
 
-    /// All files below a folder, each folder in the order of its names. Links to folders are not followed: CRI-O takes
-    /// them for files.
+    /// All files below a folder, each folder in the order of its names. Links to folders are not followed: CRI-O
+    /// treats them as files.
     fn files_below(&self, folder: &Path) -> Result<Vec<PathBuf>, CrioLoadError> {
         let mut files = Vec::new();
         let mut left = vec![(folder.to_owned(), true)];

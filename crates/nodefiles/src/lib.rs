@@ -4,11 +4,13 @@
 //! absolute paths and symbolic links are those of the node: a link to `/etc/x` leads to `ROOT/etc/x` and
 //! none leads out of `ROOT`.
 
+mod certs_d;
 mod crio;
 mod registries;
 mod root;
 mod text;
 
+pub use certs_d::RegistryFolder;
 pub use crio::CrioLoadError;
 pub use registries::LoadError;
 pub use root::NodeRoot;

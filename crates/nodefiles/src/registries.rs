@@ -9,7 +9,7 @@ use pullwright_engine::registries::{
 
 use crate::NodeRoot;
 
-/// Why a node's configuration could not be loaded. The runtime would then refuse every pull.
+/// Why a node's configuration could not be loaded. The runtime would fail every pull.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A file cannot be read.
@@ -28,7 +28,7 @@ pub enum LoadError {
         /// Why.
         source: io::Error,
     },
-    /// A file is refused.
+    /// The runtime rejects a file.
     #[error("loading registries configuration {path:?}: {source}")]
     Refused {
         /// Its path on the node.
@@ -41,10 +41,10 @@ pub enum LoadError {
 }
 
 impl NodeRoot {
-    /// Finds and reads the node's registries configuration; a node without any has an empty one.
+    /// Finds and reads the node's registries configuration, which is empty if there are no files.
     ///
     /// # Errors
-    /// If a file that counts cannot be read or is refused.
+    /// If a file cannot be read, or the runtime rejects it.
     pub fn registries(&self, env: &LoaderEnv) -> Result<RegistriesConf, LoadError> {
         let mut files = Vec::new();
         for (path, text) in self.registries_texts(env)? {
@@ -56,7 +56,8 @@ impl NodeRoot {
         Ok(RegistriesConf::merge(files).with_recorded(self.recorded_aliases(env)))
     }
 
-    /// The aliases that were recorded on the node. That they cannot be read is for those to hear who ask for a short name.
+    /// The aliases that were recorded on the node. An error while reading them matters only for short names, so it is part of
+    /// the value.
     #[must_use]
     pub fn recorded_aliases(&self, env: &LoaderEnv) -> Recorded {
         let Some(path) = env.recorded_aliases() else { return Recorded::default() };
@@ -70,7 +71,7 @@ impl NodeRoot {
     /// The files of the node's registries configuration in the order in which they are merged.
     ///
     /// # Errors
-    /// If a file or folder that counts cannot be read.
+    /// If a file or folder cannot be read.
     pub fn registries_texts(&self, env: &LoaderEnv) -> Result<Vec<(PathBuf, String)>, LoadError> {
         let search = env.search_path();
         let mut texts = Vec::new();

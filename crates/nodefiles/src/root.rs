@@ -1,4 +1,4 @@
-//! A root folder and reading below it.
+//! Reads files below a root folder.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,19 +11,19 @@ use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, major, minor};
 
 use crate::text::text;
 
-/// The most that is read of one file. The kernel's own limit for a Secret is 1 MiB; a `registries.conf` with
+/// How much is read of one file at most. The kernel's own limit for a Secret is 1 MiB; a `registries.conf` with
 /// 100 000 entries has about 20 MiB. More than this is not configuration.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The numbers of `/dev/null`, which is an empty file to who reads it.
+/// The device numbers of `/dev/null`, which reads as an empty file.
 const NULL_DEVICE: (u32, u32) = (1, 3);
-/// As many links, one to the other, as the kernel follows.
+/// How many symbolic links are followed in a row, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// Where a node's file system is.
+/// A node's file system.
 #[derive(Debug)]
 pub struct NodeRoot {
-    /// `None` for this machine as it is.
+    /// `None` for this machine.
     folder: Option<(OwnedFd, PathBuf)>,
 }
 
@@ -106,8 +106,8 @@ impl NodeRoot {
         text(self.read_within(path, most)?)
     }
 
-    /// Whether a path below another root is a link, by however many others, to `/dev/null`. That is how people mask a file,
-    /// and a node has the device, but a copy of its files, or a mount without devices, does not.
+    /// Whether a path below another root leads to `/dev/null`, over any number of links. People mask files that way. The node has
+    /// the device, but a copy of its files, or a mount without devices, does not.
     fn leads_to_null(&self, path: &Path) -> bool {
         if self.folder.is_none() {
             return false;
@@ -126,6 +126,20 @@ impl NodeRoot {
             path = normal(&path.parent().unwrap_or(Path::new("/")).join(target));
         }
         false
+    }
+
+    /// Whether a path exists. A path below something that is not a folder does not.
+    ///
+    /// # Errors
+    /// If the path cannot be looked up.
+    pub fn exists(&self, path: &Path) -> io::Result<bool> {
+        match self.open(path, OFlags::PATH) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The names of everything in a folder that is not a folder itself.

@@ -1,4 +1,4 @@
-//! Bytes to text, and where they are none.
+//! Converts bytes to text, and says where they are not UTF-8.
 
 use std::io;
 
@@ -23,7 +23,7 @@ impl NotUtf8 {
 /// The bytes as text.
 ///
 /// # Errors
-/// [`NotUtf8`], if they are none.
+/// [`NotUtf8`], if they are not UTF-8.
 pub fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let (good, _) = error.as_bytes().split_at(error.utf8_error().valid_up_to());

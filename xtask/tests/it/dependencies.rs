@@ -14,12 +14,9 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ("golang", &[], &["serde_json", "thiserror", "toml", "toml_parser"]),
     ("protobuf", &[], &["thiserror"]),
     ("documents", &["findings", "golang"], &["granit-parser", "serde", "serde_json", "toml"]),
-    ("engine", &["findings", "golang"], &["serde", "serde_json", "thiserror", "toml", "toml_parser"]),
-    (
-        "api",
-        &["engine"],
-        &["k8s-openapi", "kube", "schemars", "serde", "serde-saphyr", "serde_json", "thiserror"],
-    ),
+    ("engine", &["findings", "golang"], &["serde", "serde_json", "thiserror", "toml", "toml_parser", "toml_writer"]),
+    ("api", &["engine"], &["k8s-openapi", "kube", "schemars", "serde", "serde-saphyr", "serde_json", "thiserror"]),
+    ("nodeconfig", &["documents", "engine", "findings"], &["serde", "thiserror"]),
     ("nodefiles", &["engine"], &["rustix", "thiserror"]),
     ("handover", &["engine"], &["nix", "rustix", "sha2", "thiserror"]),
     (
@@ -53,7 +50,7 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "cli",
-        &["api", "documents", "engine", "findings", "golang", "nodefiles", "registry"],
+        &["api", "documents", "engine", "findings", "golang", "nodeconfig", "nodefiles", "registry"],
         &[
             "anstream",
             "anstyle",

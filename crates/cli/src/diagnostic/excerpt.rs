@@ -9,10 +9,10 @@ use super::shown::{Part, Shown, is_structure};
 use crate::style::{FAINT, paint};
 use pullwright_documents::Text;
 
-/// What stands for something that is not shown, whatever its length.
+/// Replaces a hidden part, whatever its length.
 const HIDDEN: &str = "•••";
 const TAB: &str = "    ";
-/// The most characters that are shown of a line.
+/// How many characters of a line are shown at most.
 const WIDTH: usize = 120;
 
 /// A line and the columns in it that are meant, as they are printed.
@@ -123,7 +123,7 @@ impl Side {
         side
     }
 
-    /// Prints a character, or what is hidden; false if it is not to be shown.
+    /// Prints a character or the replacement for a hidden part; `false` if neither may be shown.
     fn add(&mut self, c: char, part: &Part) -> bool {
         if self.printed.len() > WIDTH {
             self.ends = Ends::Width;

@@ -1,7 +1,7 @@
-//! Messages for people: what is so, where it stands in a file, and what to do.
+//! Messages for people: what is wrong, where in a file, and what to do.
 
+mod data;
 mod excerpt;
-mod found;
 mod shown;
 mod visible;
 
@@ -12,8 +12,8 @@ use std::path::Path;
 
 use pullwright_findings::{DocPath, Finding, Severity};
 
+pub(crate) use data::MessageData;
 pub(crate) use excerpt::Excerpt;
-pub(crate) use found::Found;
 use shown::Shown;
 use visible::without_userinfo;
 pub(crate) use visible::{Visibility, without_credentials};
@@ -21,7 +21,7 @@ pub(crate) use visible::{Visibility, without_credentials};
 use crate::style::{ERROR, FAINT, HELP, STRONG, WARNING, paint, plain};
 use pullwright_documents::{Locator, Node, Place, Position, Text, Unreadable, extended};
 
-/// Something to tell a person.
+/// A warning or an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) severity: Severity,
@@ -36,7 +36,7 @@ pub(crate) struct Message {
 pub(crate) struct FilePlace {
     pub(crate) path: String,
     pub(crate) position: Position,
-    /// The line as it may be shown; none where it might give a secret away.
+    /// The line, with secrets hidden; `None` if it might show one.
     pub(crate) excerpt: Option<Excerpt>,
 }
 
@@ -106,7 +106,7 @@ impl From<&Finding> for Message {
     }
 }
 
-/// A document as it is written in a file. What all messages about it need is found out once, at the first of them.
+/// A document in its file. What all messages about it need is computed once, for the first of them.
 pub(crate) struct Written<'a> {
     file: File<'a>,
     document: &'a Node,
@@ -115,13 +115,13 @@ pub(crate) struct Written<'a> {
 }
 
 impl<'a> File<'a> {
-    /// A document of this file, to be pointed into.
+    /// A document of this file that messages can point into.
     pub(crate) fn written(self, document: &'a Node) -> Written<'a> {
         Written { file: self, document, places: Locator::new(document), shown: OnceCell::new() }
     }
 
-    /// The text is not of its format; nothing is known about what stands where, so only a line that is harmless by itself is
-    /// shown.
+    /// A message that the text is not of its format. Nothing is known about its parts, so only a line that is harmless by itself
+    /// is shown.
     pub(crate) fn unreadable(&self, error: &Unreadable) -> Message {
         self.error(error.span.clone(), &error.message)
     }
@@ -159,7 +159,7 @@ impl Written<'_> {
         message
     }
 
-    /// Some rules are about a name and not about what it is given; and what spans lines is best shown by its name.
+    /// Some rules are about a name and not about its value, and a value of several lines is best shown by its name.
     fn span_of(&self, finding: &Finding, place: &Place) -> Range<usize> {
         let about_name = [
             "registries/unknown-key",
@@ -176,7 +176,7 @@ impl Written<'_> {
         if lines || (about_name && whole) { place.of_name() } else { place.of_value() }
     }
 
-    /// What the finding says, with the part of its place that nothing in the file can be shown for.
+    /// The message of the finding, with the part of its path that cannot be shown in the file.
     fn text_of(&self, finding: &Finding, place: &Place) -> String {
         let message = &finding.message;
         let path = visible::harmless_path(self.file.visibility, &finding.at, place.found);

@@ -8,7 +8,7 @@ use pullwright_findings::{DocPath, Step};
 
 use super::Message;
 
-/// What kind of file it is, as far as showing it goes.
+/// The kind of a file, which decides what of it may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visibility {
     /// `registries.conf`, in which people look for a place for credentials although it has none.
@@ -204,14 +204,14 @@ pub(crate) fn without_userinfo(text: &str) -> String {
     text.split_inclusive(['"', '\'', '`']).map(hidden).collect()
 }
 
-/// Refuses to show names of a node's files among which one has an `@`: no runtime can pull from such a name, and what stands
-/// before may be a password.
+/// Refuses to show names from a node's files if one has an `@`: no runtime can pull from such a name, and the part before
+/// the `@` may be a password.
 pub(crate) fn without_credentials(names: &str) -> Result<(), Message> {
     if !names.contains('@') {
         return Ok(());
     }
     Err(Message::error(
-        "the node's files name a registry with `@`, before which a password may stand, so nothing is shown",
+        "the node's files name a registry with `@`, which may follow a password, so nothing is shown",
     )
     .with_help("find it with `pullwright lint` and remove it; no runtime can pull from such a name"))
 }

@@ -1,16 +1,15 @@
-//! A change in words, and who could notice it.
+//! A change in words, and what it affects.
 
 use pullwright_engine::registries::{Change, Changed, MirrorUse, Notice, Registry};
+use pullwright_nodeconfig::{AskedEndpoint, EndpointsChange, Runtime};
 
-use super::containerd::{Asked, Place};
-use crate::render::Runtime;
 use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
 
-/// What is different, a line for each part.
+/// The change in words, one line for each part.
 pub(super) fn lines(change: &Change) -> Vec<String> {
     let note = match change.notice {
         Notice::Nobody => String::new(),
-        Notice::Pulls => paint(FAINT, "  (pulls may notice)"),
+        Notice::Pulls => paint(FAINT, "  (may affect pulls)"),
         Notice::Drain => paint(FAINT, "  (drain)"),
         Notice::Reboot => paint(FAINT, "  (reboot)"),
     };
@@ -38,7 +37,7 @@ fn what(changed: &Changed) -> Vec<String> {
             Sign::Other.line(&format!("mirror {mirror} serves {} instead of {}", pulls(*new), pulls(*old)))
         }
         Changed::MirrorsReordered { order } => {
-            Sign::Other.line(&format!("mirrors in another order: {}", order.join(", ")))
+            Sign::Other.line(&format!("mirrors in a new order: {}", order.join(", ")))
         }
         Changed::Misread => {
             Sign::Other.line("a mirror is listed twice, which the Machine Config Operator misreads")
@@ -83,7 +82,7 @@ impl Sign {
     }
 }
 
-/// A whole entry: first what is special about it, then its mirrors.
+/// A whole entry: its properties, then its mirrors.
 fn entry(registry: &Registry, sign: Sign) -> Vec<String> {
     let mut notes = vec!["entry".to_owned()];
     let location = &registry.endpoint.location;
@@ -117,61 +116,55 @@ fn pulls(serves: MirrorUse) -> &'static str {
 
 fn list(hosts: Option<&[String]>) -> String {
     match hosts {
-        None => "what other files say".to_owned(),
+        None => "those of other files".to_owned(),
         Some([]) => "none".to_owned(),
         Some(hosts) => hosts.join(", "),
     }
 }
 
-/// Whom containerd asks from now on, and whom no longer.
-pub(super) fn asked(asked: &Asked) -> Vec<String> {
-    let line = |place: &Place| {
-        let insecure = if place.insecure { ", insecure" } else { "" };
-        format!("{} for {}{insecure}", place.url, pulls(place.serves))
+/// Which endpoints containerd asks from now on, and which it no longer asks.
+pub(super) fn endpoints(change: &EndpointsChange) -> Vec<String> {
+    let line = |endpoint: &AskedEndpoint| {
+        let insecure = if endpoint.insecure { ", insecure" } else { "" };
+        format!("{} for {}{insecure}", endpoint.url, pulls(endpoint.serves))
     };
-    let without = |one: &[Place], other: &[Place], sign: Sign| -> Vec<_> {
-        let places = one.iter().filter(|place| !other.contains(place));
-        places.map(|place| sign.line(&line(place))).collect()
+    let without = |one: &[AskedEndpoint], other: &[AskedEndpoint], sign: Sign| -> Vec<_> {
+        let endpoints = one.iter().filter(|endpoint| !other.contains(endpoint));
+        endpoints.map(|endpoint| sign.line(&line(endpoint))).collect()
     };
-    let mut lines = without(&asked.old, &asked.new, Sign::Removed);
-    lines.extend(without(&asked.new, &asked.old, Sign::Added));
+    let mut lines = without(&change.old, &change.new, Sign::Removed);
+    lines.extend(without(&change.new, &change.old, Sign::Added));
     if lines.is_empty() {
-        let order: Vec<_> = asked.new.iter().map(|place| place.url.as_str()).collect();
-        lines.push(Sign::Other.line(&format!("asked in another order: {}", order.join(", "))));
+        let order: Vec<_> = change.new.iter().map(|endpoint| endpoint.url.as_str()).collect();
+        lines.push(Sign::Other.line(&format!("asked in a new order: {}", order.join(", "))));
     }
-    if asked.notice >= Notice::Pulls
+    if change.notice >= Notice::Pulls
         && let Some(first) = lines.first_mut()
     {
-        first.push_str(&paint(FAINT, "  (pulls may notice)"));
+        first.push_str(&paint(FAINT, "  (may affect pulls)"));
     }
     lines
 }
 
-/// Who could notice all of it, and what has to be done on the node.
-pub(super) fn verdict(runtime: Runtime, notice: Option<Notice>) -> String {
+/// What all changes together affect, and what to do on the node.
+pub(super) fn verdict(runtime: &Runtime, notice: Option<Notice>) -> String {
     let Some(notice) = notice else { return paint(GOOD, "✓ nothing changes") };
     let who = match notice {
-        Notice::Nobody => {
-            "nobody notices: what could be asked still can, and what is new serves pulls by digest"
+        Notice::Nobody => "no pull is affected: all sources stay, and new mirrors serve only pulls by digest",
+        Notice::Pulls => "the next pulls may be affected; running pulls and Pods are not",
+        Notice::Drain | Notice::Reboot => {
+            "Pods that start during the change may be affected; running pulls are not"
         }
-        Notice::Pulls => "the next pulls may notice, pulls in flight and running Pods do not",
-        Notice::Drain | Notice::Reboot => "Pods that start meanwhile may notice, pulls in flight do not",
     };
-    let takes_over = match runtime {
-        Runtime::Crio => "CRI-O takes it over by `systemctl reload crio`",
-        Runtime::Containerd => "containerd reads these files anew for every pull",
-        Runtime::K3s => "k3s reads the file when it starts, so restart it; running Pods go on",
-    };
-    let operator = match (runtime, notice) {
-        (Runtime::Crio, Notice::Nobody | Notice::Pulls) => {
-            "\n  the Machine Config Operator does not drain for it"
+    let takes_effect = runtime.takes_effect;
+    let operator = match notice {
+        _ if !runtime.machine_config => "",
+        Notice::Nobody | Notice::Pulls => "\n  the Machine Config Operator does not drain the node for it",
+        Notice::Drain => "\n  the Machine Config Operator drains the node first",
+        Notice::Reboot => {
+            "\n  the Machine Config Operator drains and reboots the node, because it has no rule for 01-image-searchRegistries.conf"
         }
-        (Runtime::Crio, Notice::Drain) => "\n  the Machine Config Operator drains the node first",
-        (Runtime::Crio, Notice::Reboot) => {
-            "\n  the Machine Config Operator drains and reboots the node, having no rule for 01-image-searchRegistries.conf"
-        }
-        (Runtime::Containerd | Runtime::K3s, _) => "",
     };
     let (style, mark) = if notice == Notice::Nobody { (GOOD, "✓") } else { (WARNING, "!") };
-    format!("{}\n  {takes_over}{operator}", paint(style, format!("{mark} {who}")))
+    format!("{}\n  {takes_effect}{operator}", paint(style, format!("{mark} {who}")))
 }

@@ -1,4 +1,4 @@
-//! `pullwright import`: the mirrors of containerd and K3s as mirror sets.
+//! `pullwright import`: converts the mirrors of containerd and k3s to mirror sets.
 
 mod objects;
 mod source;
@@ -8,45 +8,45 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use pullwright_engine::containerd::{Collected, Imported};
-use pullwright_findings::Severity;
 use pullwright_engine::mirrors::{Inputs, merge};
+use pullwright_findings::Severity;
 use serde::Serialize;
 
 use crate::args::Output;
-use crate::diagnostic::{Found, Message};
+use crate::diagnostic::{Message, MessageData};
 use crate::inputs::object_name;
-use crate::{Failure, Outcome, Streams, output};
+use crate::{Failure, RunOutcome, Streams, output};
 use objects::Object;
 
 /// `pullwright import`
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// containerd's certs.d, a folder of it or a hosts.toml; registries.yaml of K3s or RKE2; `-` for standard input
+    /// containerd's certs.d, one of its folders or a hosts.toml; registries.yaml of k3s or RKE2; or `-` for standard input
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, required = true)]
     paths: Vec<PathBuf>,
-    /// Whose files they are, instead of telling by name
+    /// The runtime that reads the files, instead of guessing from their names
     #[arg(long, value_name = "RUNTIME")]
-    from: Option<From>,
-    /// The registry that a hosts.toml is for [default: the name of its folder]
+    from: Option<ImportSource>,
+    /// The registry that the hosts.toml is for [default: the name of its folder]
     #[arg(long, value_name = "HOST")]
     registry: Option<String>,
-    /// The name of the objects
+    /// The name of the new objects
     #[arg(long, value_name = "NAME", default_value = "imported")]
     name: String,
     #[command(flatten)]
     output: Output,
 }
 
-/// Who reads the files.
+/// The runtimes whose files can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum From {
+enum ImportSource {
     /// containerd: certs.d with a hosts.toml for each registry
     Containerd,
-    /// K3s and RKE2: registries.yaml
+    /// k3s and RKE2: registries.yaml
     K3s,
 }
 
-pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
     if !object_name::is_valid(&arguments.name) {
         return Err(object_name::refused(&arguments.name).into());
     }
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Ou
             Err(message) => failed.push(message),
         }
     }
-    // One that cannot be read hurts only itself, but there must be one that can.
+    // Files that cannot be read are skipped with a message, but at least one must be readable.
     if files.is_empty()
         && messages.is_empty()
         && let Some(last) = failed.pop()
@@ -82,16 +82,16 @@ pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Ou
     if objects.is_empty() {
         messages.push(nothing());
     }
-    let report = Report { objects, messages };
+    let report = ImportReport { objects, messages };
     output::write(arguments.output.format, &report.data(), streams.out, |out| report.text(out))?;
     for message in &report.messages {
         message.write(streams.err)?;
         writeln!(streams.err)?;
     }
-    Ok(if report.messages.is_empty() { Outcome::Good } else { Outcome::Findings })
+    Ok(if report.messages.is_empty() { RunOutcome::Good } else { RunOutcome::Findings })
 }
 
-/// The API is stricter than containerd: what it would refuse is better known now.
+/// What the API would reject, which is stricter than containerd.
 fn refused(imported: &Imported, name: &str) -> Vec<Message> {
     let sets = imported.sets(name);
     let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });
@@ -110,30 +110,30 @@ fn refused(imported: &Imported, name: &str) -> Vec<Message> {
 }
 
 fn nothing() -> Message {
-    let message = Message::error("there is nothing to take over");
+    let message = Message::error("nothing to import");
     Message { severity: Severity::Warning, rule: Some("import/nothing"), ..message }
         .with_help("a registry without mirrors needs no mirror set")
 }
 
 /// The answer.
-struct Report {
+struct ImportReport {
     objects: Vec<Object>,
     messages: Vec<Message>,
 }
 
 /// The answer as data.
 #[derive(Serialize)]
-struct Data<'r> {
+struct ImportData<'r> {
     objects: &'r [Object],
-    findings: Vec<Found<'r>>,
+    findings: Vec<MessageData<'r>>,
 }
 
-impl Report {
-    fn data(&self) -> Data<'_> {
-        Data { objects: &self.objects, findings: self.messages.iter().map(Found::from).collect() }
+impl ImportReport {
+    fn data(&self) -> ImportData<'_> {
+        ImportData { objects: &self.objects, findings: self.messages.iter().map(MessageData::from).collect() }
     }
 
-    /// Manifests, to be piped into kubectl.
+    /// Writes manifests for kubectl.
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         for (index, object) in self.objects.iter().enumerate() {
             if index > 0 {

@@ -1,4 +1,4 @@
-//! What was imported, as objects of the API.
+//! The imported mirrors as objects of the API.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ impl Object {
     }
 }
 
-/// The objects under this name; none that would say nothing.
+/// The objects with this name; empty objects are dropped.
 pub(super) fn of(imported: &Imported, name: &str) -> Vec<Object> {
     let by_digest = (!imported.by_digest.is_empty()).then(|| {
         let spec = ImageDigestMirrorSetSpec { image_digest_mirrors: rules(&imported.by_digest) };

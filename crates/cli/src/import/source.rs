@@ -1,28 +1,26 @@
-//! The files to import, each with what is to be said about it.
+//! The files to import, each with the findings about it.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use pullwright_documents::{Node, Text, yaml_documents};
 use pullwright_engine::containerd::k3s::Registries;
-use pullwright_engine::containerd::{CertsD, Collected, folder_name, import};
+use pullwright_engine::containerd::{CertsD, Collected, HOSTS_TOML, folder_name, import};
 use pullwright_findings::Finding;
+use pullwright_nodefiles::{NodeRoot, RegistryFolder};
 use serde_json::Value;
 
-use super::From;
+use super::ImportSource;
 use crate::diagnostic::{File, Message, Visibility};
 use crate::inputs::{hosts_toml, manifests, missing, unreadable};
 
-const HOSTS_TOML: &str = "hosts.toml";
-
-/// What a path became.
-pub(super) struct Read {
+/// What was read from a path.
+pub(super) struct ImportedFiles {
     pub(super) collected: Collected,
-    /// The files by their numbers; none for a folder without one.
+    /// The files by number; `None` for a folder without a file.
     pub(super) files: Vec<Option<ImportedFile>>,
-    /// About files that were passed over.
+    /// About files that were skipped.
     pub(super) messages: Vec<Message>,
 }
 
@@ -33,7 +31,7 @@ pub(super) enum ImportedFile {
 }
 
 impl ImportedFile {
-    /// What is to be said about it.
+    /// The findings as messages.
     pub(super) fn messages<'f>(&self, findings: impl Iterator<Item = &'f Finding>) -> Vec<Message> {
         match self {
             Self::HostsToml { path, text } => hosts_toml::messages(&hosts_toml::file(path, text), findings),
@@ -47,13 +45,17 @@ impl ImportedFile {
     }
 }
 
-pub(super) fn read(path: &Path, from: Option<From>, registry: Option<&str>) -> Result<Read, Message> {
+pub(super) fn read(
+    path: &Path,
+    from: Option<ImportSource>,
+    registry: Option<&str>,
+) -> Result<ImportedFiles, Message> {
     if path != Path::new("-") && !path.exists() {
         return Err(missing(path));
     }
     if path.is_dir() {
         return match from {
-            Some(From::K3s) => Err(Message::error(format!("{} is a folder", path.display()))
+            Some(ImportSource::K3s) => Err(Message::error(format!("{} is a folder", path.display()))
                 .with_help("name registries.yaml itself: /etc/rancher/k3s/registries.yaml")),
             _ if path.join(HOSTS_TOML).is_file() => hosts_file(&path.join(HOSTS_TOML), registry),
             _ => certs_d(path),
@@ -61,46 +63,39 @@ pub(super) fn read(path: &Path, from: Option<From>, registry: Option<&str>) -> R
     }
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     match (from, extension) {
-        (Some(From::Containerd), _) | (None, "toml") => hosts_file(path, registry),
-        (Some(From::K3s), _) | (None, "yaml" | "yml") => registries_yaml(path),
+        (Some(ImportSource::Containerd), _) | (None, "toml") => hosts_file(path, registry),
+        (Some(ImportSource::K3s), _) | (None, "yaml" | "yml") => registries_yaml(path),
         (None, _) if registry.is_some() => hosts_file(path, registry),
-        (None, _) => Err(Message::error(format!("cannot tell whose file {} is", path.display()))
-            .with_help("say it with --from containerd or --from k3s")),
+        (None, _) => Err(Message::error(format!("cannot tell which runtime reads {}", path.display()))
+            .with_help("use --from containerd or --from k3s")),
     }
 }
 
-/// The folders of registries in `certs.d`. A file that cannot be read hurts only itself.
-fn certs_d(folder: &Path) -> Result<Read, Message> {
-    let failed = |error: io::Error| unreadable(folder, &error);
+/// The folders of registries in `certs.d`. A file that cannot be read is skipped with a message.
+fn certs_d(folder: &Path) -> Result<ImportedFiles, Message> {
+    let folders = NodeRoot::this_machine().certs_d(folder).map_err(|error| unreadable(folder, &error))?;
     let mut certs = CertsD::default();
     let mut files = BTreeMap::new();
     let mut messages = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if !path.is_dir() {
-            continue;
-        }
-        let name = name_of(&path);
-        let file = path.join(HOSTS_TOML);
-        match file.is_file().then(|| manifests::text(&file)).transpose() {
+    for RegistryFolder { name, path, text } in folders {
+        match text {
             Ok(text) => {
                 certs.insert(&name, text.as_deref());
-                files.extend(
-                    text.map(|text| (name, ImportedFile::HostsToml { path: file, text: Text::new(text) })),
-                );
+                let file = text.map(|text| ImportedFile::HostsToml { path, text: Text::new(text) });
+                files.extend(file.map(|file| (name, file)));
             }
-            Err(message) => messages.push(message),
+            Err(error) => messages.push(unreadable(&path, &error)),
         }
     }
     if files.is_empty() && messages.is_empty() {
         return Err(Message::error(format!("no {HOSTS_TOML} in the folders of {}", folder.display()))
             .with_help("name containerd's certs.d, which has a folder for each registry"));
     }
-    Ok(Read { messages, ..imported(&certs, files) })
+    Ok(ImportedFiles { messages, ..imported(&certs, files) })
 }
 
 /// One file, of the registry that its folder is named after.
-fn hosts_file(path: &Path, registry: Option<&str>) -> Result<Read, Message> {
+fn hosts_file(path: &Path, registry: Option<&str>) -> Result<ImportedFiles, Message> {
     let folder = match registry {
         Some(registry) => folder_name(registry),
         None => folder_of(path)?,
@@ -115,7 +110,7 @@ fn hosts_file(path: &Path, registry: Option<&str>) -> Result<Read, Message> {
 fn folder_of(path: &Path) -> Result<String, Message> {
     let unknown = || {
         Message::error(format!("cannot tell which registry {} is for", path.display()))
-            .with_help("say it with --registry")
+            .with_help("name the registry with --registry")
     };
     if path == Path::new("-") {
         return Err(unknown());
@@ -128,13 +123,13 @@ fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn imported(certs: &CertsD, mut files: BTreeMap<String, ImportedFile>) -> Read {
+fn imported(certs: &CertsD, mut files: BTreeMap<String, ImportedFile>) -> ImportedFiles {
     let collected = import(certs);
     let files = collected.files().iter().map(|folder| files.remove(folder)).collect();
-    Read { collected, files, messages: Vec::new() }
+    ImportedFiles { collected, files, messages: Vec::new() }
 }
 
-fn registries_yaml(path: &Path) -> Result<Read, Message> {
+fn registries_yaml(path: &Path) -> Result<ImportedFiles, Message> {
     let text = Text::new(manifests::text(path)?);
     let file = File { path, text: &text, visibility: Visibility::K3sRegistries };
     let documents = yaml_documents(&text).map_err(|error| file.unreadable(&error))?;
@@ -146,5 +141,5 @@ fn registries_yaml(path: &Path) -> Result<Read, Message> {
         let message = file.messages([&finding].into_iter()).pop();
         message.unwrap_or_else(|| Message::from(&finding))
     })?;
-    Ok(Read { collected: registries.import(), files: vec![Some(file)], messages: Vec::new() })
+    Ok(ImportedFiles { collected: registries.import(), files: vec![Some(file)], messages: Vec::new() })
 }

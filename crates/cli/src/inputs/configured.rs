@@ -2,36 +2,38 @@
 
 use std::path::Path;
 
-use pullwright_findings::Severity;
 use pullwright_engine::mirrors::{MirrorSet, RegistrySources};
 use pullwright_engine::plan::PullPlan;
 use pullwright_engine::registries::{Recorded, RegistriesConf, ShortNameRule};
+use pullwright_findings::Severity;
 
-use super::crio_files::CrioFiles;
+use pullwright_nodeconfig::crio::{self, CrioFiles, REGISTRIES_CONF};
+use pullwright_nodeconfig::{CurrentFiles, RuntimeState as _};
+
+use super::current;
 use super::manifests::ManifestFile;
 use super::{NodeFiles, mirror_sets};
 use crate::args;
 use crate::diagnostic::Message;
-use crate::render::{REGISTRIES_CONF, Rendering};
 
 /// The configuration that decides a pull, and the objects it comes from, if any.
 pub(crate) struct Configured {
     pub(crate) registries: RegistriesConf,
-    /// What the runtime does about short names.
+    /// How the runtime treats short names.
     pub(crate) short_names: ShortNameRule,
-    /// The objects of which at least a part counts.
+    /// The objects that are at least partly applied.
     sets: Vec<MirrorSet>,
     sources: RegistrySources,
-    /// What was passed over.
+    /// About objects that were skipped.
     pub(crate) warnings: Vec<Message>,
 }
 
 impl Configured {
-    /// Mirror sets take the place of the main file, as they do where the Machine Config Operator writes it. A node's drop-ins
-    /// still count, and its search registries; but only a node's that somebody named: manifests on a laptop are not about it.
+    /// Mirror sets replace the main file, as they do where the Machine Config Operator writes it. The drop-ins and search
+    /// registries of a node still count, but only if the user names that node: manifests on a laptop are not about the laptop.
     pub(crate) fn read(
         node: &NodeFiles,
-        arguments: &args::Node,
+        arguments: &args::NodeArguments,
         manifests: &[ManifestFile],
     ) -> Result<Self, Message> {
         let objects = mirror_sets::read(manifests);
@@ -44,22 +46,27 @@ impl Configured {
                 warnings: Vec::new(),
             });
         }
-        let (files, recorded, short_names) = if arguments.is_named() {
-            let recorded = node.recorded_aliases(arguments);
-            (CrioFiles::read(node, arguments)?, recorded, node.short_names(arguments)?)
+        let (current, recorded, short_names) = if arguments.is_named() {
+            let current = current::read(node, arguments, &crio::RUNTIME)?;
+            (current, node.recorded_aliases(arguments), node.short_names(arguments)?)
         } else {
             let asked_for = arguments.short_name_mode.map(ShortNameRule::from);
-            (CrioFiles::none()?, Recorded::default(), asked_for.unwrap_or_default())
+            (CurrentFiles::default(), Recorded::default(), asked_for.unwrap_or_default())
         };
         let judged = mirror_sets::judge(objects, None);
-        let rendering = Rendering::for_crio(&judged.merged, Some(&files.base));
+        let merged = &judged.merged;
+        let replaced = CrioFiles::parse(&current).and_then(|files| {
+            let rendering = crio::RUNTIME.render_objects(merged, files.template(), &[])?;
+            files.replaced_by(&rendering.files)
+        });
+        let replaced = replaced.map_err(|error| current::refused(node, &current, &error))?;
         let warnings = judged.verdicts.into_iter().flat_map(|judged| judged.messages);
         Ok(Self {
-            registries: files.with(&rendering.files)?.registries.with_recorded(recorded),
+            registries: replaced.registries.with_recorded(recorded),
             short_names,
             sets: judged.sets,
             sources: judged.sources,
-            // What is broken hurts only itself, so a plan is an answer all the same.
+            // Invalid objects are dropped, and the plan is still an answer.
             warnings: warnings.map(|message| Message { severity: Severity::Warning, ..message }).collect(),
         })
     }

@@ -13,7 +13,7 @@ pub(crate) fn file<'a>(path: &'a Path, text: &'a Text) -> File<'a> {
     File { path, text, visibility: Visibility::HostsToml }
 }
 
-/// What containerd says about the file, and what a person should know.
+/// Checks the file as containerd does, and for likely mistakes.
 pub(crate) fn check(file: &File<'_>) -> Vec<Message> {
     match HostsToml::parse(file.text) {
         Ok(hosts) => messages(file, hosts.findings()),
@@ -21,7 +21,7 @@ pub(crate) fn check(file: &File<'_>) -> Vec<Message> {
     }
 }
 
-/// Findings in the file. What is no TOML has no places but the one where reading stopped.
+/// Findings in the file. A text that is not TOML has only one place, where reading stopped.
 pub(crate) fn messages<'f>(file: &File<'_>, findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Message> {
     let findings = findings.into_iter();
     match toml_document(file.text) {

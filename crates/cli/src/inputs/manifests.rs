@@ -13,24 +13,24 @@ use super::unreadable;
 use crate::diagnostic::{File, Message, Visibility};
 use pullwright_documents::{Documents, Node, Text, each_document, extended};
 
-/// The rule of what is no YAML and no JSON.
+/// The rule for files that are neither YAML nor JSON.
 const UNREADABLE: &str = "manifests/unreadable";
 
-/// The namespace of an object that names none, as kubectl has it.
+/// The namespace of an object without one, as for kubectl.
 const DEFAULT_NAMESPACE: &str = "default";
 
 /// A file of manifests.
 pub(crate) struct ManifestFile {
     pub(crate) path: PathBuf,
     pub(crate) text: Text,
-    /// Those that can be read.
+    /// The documents that can be read.
     pub(crate) documents: Vec<Node>,
-    /// Why others cannot, or none of them.
+    /// Why the others, or all of them, cannot be read.
     pub(crate) unreadable: Vec<Message>,
 }
 
 /// The manifests at a path: a file, `-` for standard input, or the YAML and JSON files below a folder. A file that cannot be
-/// read hurts only itself, unless somebody named it and it is not there.
+/// read is skipped with a message, unless the user named it and it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Vec<ManifestFile>, Message> {
     if path.is_dir() {
         return Ok(below(path)?.into_iter().map(|path| ManifestFile::of(read_text(&path), path)).collect());
@@ -41,7 +41,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<ManifestFile>, Message> {
     }
 }
 
-/// What is no YAML and no JSON, and so hurts only itself.
+/// Warnings about files that are neither YAML nor JSON, which are skipped.
 pub(crate) fn passed_over(files: &[ManifestFile]) -> Vec<Message> {
     let unreadable = files.iter().flat_map(|file| &file.unreadable).cloned();
     unreadable.map(|message| Message { severity: Severity::Warning, ..message }).collect()
@@ -52,7 +52,7 @@ pub(crate) fn text(path: &Path) -> Result<String, Message> {
     read_text(path).map_err(|error| unreadable(path, &error))
 }
 
-/// The same, for whoever has other words for what went wrong.
+/// The same, for callers with their own error messages.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();
@@ -102,7 +102,7 @@ impl ManifestFile {
         file
     }
 
-    /// A file that is there and has no text.
+    /// A file that exists but cannot be read.
     pub(crate) fn unread(why: Message, path: PathBuf) -> Self {
         let unreadable = vec![Message { rule: Some(UNREADABLE), ..why }];
         Self { path, text: Text::new(String::new()), documents: Vec::new(), unreadable }
@@ -133,13 +133,13 @@ impl ManifestFile {
 
 /// Why a Secret is not used to pull.
 pub(crate) enum NotUsed {
-    /// It is not meant to be.
+    /// It is not a pull secret.
     NoPullSecret,
-    /// It is meant to be.
+    /// It is an invalid pull secret.
     Broken(Finding),
 }
 
-/// What of a Secret can be used.
+/// Reads a pull secret.
 pub(crate) fn read_secret(secret: &Node) -> Result<PullSecret, NotUsed> {
     let read = Secret::from_manifest(&secret.value(), DEFAULT_NAMESPACE);
     read.and_then(|secret| PullSecret::read(&secret)).map_err(|error| match error {
@@ -170,7 +170,7 @@ pub(crate) struct Object<'d> {
     pub(crate) node: &'d Node,
 }
 
-/// The objects of a document: itself, or those of the list that it is.
+/// The objects of a document: the document itself, or the items of a list.
 pub(crate) fn objects_of(document: &Node) -> Vec<Object<'_>> {
     let Some(kind) = text_of(document, "kind") else { return Vec::new() };
     let api_version = text_of(document, "apiVersion").unwrap_or_default();

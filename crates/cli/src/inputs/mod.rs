@@ -1,8 +1,7 @@
 //! The files that decide a pull, read into the engine's values.
 
-pub(crate) mod certs_d;
 pub(crate) mod configured;
-pub(crate) mod crio_files;
+pub(crate) mod current;
 pub(crate) mod hosts_toml;
 pub(crate) mod manifests;
 pub(crate) mod mirror_sets;
@@ -14,9 +13,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pullwright_engine::credentials::{AuthFile, DocumentError, PullSecret};
-use pullwright_findings::Finding;
 use pullwright_engine::kubelet::CredentialProviderConfig;
 use pullwright_engine::registries::{ConfError, LoaderEnv, Recorded, RegistriesConf, ShortNameRule};
+use pullwright_findings::Finding;
 use pullwright_nodefiles::{CrioLoadError, LoadError, NodeRoot, NotUtf8};
 
 use manifests::ManifestFile;
@@ -35,13 +34,22 @@ impl From<Message> for Failure {
     }
 }
 
+/// A folder of `certs.d`.
+pub(crate) struct RegistryFolder {
+    pub(crate) name: String,
+    /// The path of its `hosts.toml` on the node.
+    pub(crate) path: PathBuf,
+    /// The text of that file, if there is one, or why it cannot be read.
+    pub(crate) text: Result<Option<String>, Message>,
+}
+
 /// A node's file system.
 pub(crate) struct NodeFiles {
     root: NodeRoot,
 }
 
 impl NodeFiles {
-    pub(crate) fn open(arguments: &args::Node) -> Result<Self, Message> {
+    pub(crate) fn open(arguments: &args::NodeArguments) -> Result<Self, Message> {
         Self::at(arguments.root.as_deref())
     }
 
@@ -57,7 +65,7 @@ impl NodeFiles {
         Ok(Self { root })
     }
 
-    /// A path on the node as it is reached from here.
+    /// The path on this machine of a path on the node.
     pub(crate) fn shown(&self, path: &Path) -> PathBuf {
         self.root.shown(path)
     }
@@ -69,6 +77,21 @@ impl NodeFiles {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(unreadable(&self.shown(path), &error)),
         }
+    }
+
+    /// The folders of containerd's `certs.d`; none if there is no `certs.d`.
+    pub(crate) fn certs_d(&self, certs_d: &Path) -> Result<Vec<RegistryFolder>, Message> {
+        let folders = match self.root.certs_d(certs_d) {
+            Ok(folders) => folders,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(unreadable(&self.shown(certs_d), &error)),
+        };
+        let folder = |folder: pullwright_nodefiles::RegistryFolder| RegistryFolder {
+            text: folder.text.map_err(|error| unreadable(&self.shown(&folder.path), &error)),
+            name: folder.name,
+            path: folder.path,
+        };
+        Ok(folders.into_iter().map(folder).collect())
     }
 
     /// The names in a folder, or none if there is no such folder.
@@ -83,12 +106,12 @@ impl NodeFiles {
     }
 
     /// The registries configuration as the runtime's service finds it: without a user's home and environment.
-    pub(crate) fn registries(&self, arguments: &args::Node) -> Result<RegistriesConf, Message> {
+    pub(crate) fn registries(&self, arguments: &args::NodeArguments) -> Result<RegistriesConf, Message> {
         self.root.registries(&loader(arguments)).map_err(|error| self.refused(error))
     }
 
-    /// What the runtime does about short names.
-    pub(crate) fn short_names(&self, arguments: &args::Node) -> Result<ShortNameRule, Message> {
+    /// How the runtime treats short names.
+    pub(crate) fn short_names(&self, arguments: &args::NodeArguments) -> Result<ShortNameRule, Message> {
         if let Some(mode) = arguments.short_name_mode {
             return Ok(mode.into());
         }
@@ -96,18 +119,21 @@ impl NodeFiles {
             CrioLoadError::Read { path, source } => unreadable(&self.shown(&path), &source),
             CrioLoadError::Refused { path, source } => {
                 Message::error(format!("CRI-O does not start with {}: {source}", self.shown(&path).display()))
-                    .with_help("mend the file, or give --short-name-mode to do without it")
+                    .with_help("correct the file, or set --short-name-mode")
             }
         })
     }
 
     /// The aliases that were recorded on the node.
-    pub(crate) fn recorded_aliases(&self, arguments: &args::Node) -> Recorded {
+    pub(crate) fn recorded_aliases(&self, arguments: &args::NodeArguments) -> Recorded {
         self.root.recorded_aliases(&loader(arguments))
     }
 
     /// The files of that configuration, in order.
-    pub(crate) fn registries_texts(&self, arguments: &args::Node) -> Result<Vec<(PathBuf, String)>, Message> {
+    pub(crate) fn registries_texts(
+        &self,
+        arguments: &args::NodeArguments,
+    ) -> Result<Vec<(PathBuf, String)>, Message> {
         self.root.registries_texts(&loader(arguments)).map_err(|error| self.refused(error))
     }
 
@@ -126,7 +152,7 @@ impl NodeFiles {
         }
     }
 
-    /// The node's own auth file. One that is named must be there.
+    /// The node's own auth file. If the user names one, it must exist.
     pub(crate) fn auth_file(&self, named: Option<&Path>) -> Result<Option<AuthFile>, Message> {
         let path = named.unwrap_or(Path::new(GLOBAL_AUTH_FILE));
         let Some(text) = self.text(path)? else {
@@ -140,7 +166,7 @@ impl NodeFiles {
     }
 }
 
-fn loader(arguments: &args::Node) -> LoaderEnv {
+fn loader(arguments: &args::NodeArguments) -> LoaderEnv {
     LoaderEnv {
         conf: arguments.registries_conf.clone(),
         conf_dir: arguments.registries_conf_dir.clone(),
@@ -153,7 +179,7 @@ pub(crate) fn refused_registries(file: &File<'_>, error: &ConfError) -> Message 
     refused_registries_for(file, error, vec![Finding::from(error)]).remove(0)
 }
 
-/// The same, with everything that it is refused for at its own place.
+/// The same, with one message for each reason, at its own place.
 pub(crate) fn registries_refusals(file: &File<'_>, error: &ConfError) -> Vec<Message> {
     refused_registries_for(file, error, error.findings())
 }
@@ -164,7 +190,7 @@ fn refused_registries_for(file: &File<'_>, error: &ConfError, findings: Vec<Find
             let written = file.written(&document);
             findings.iter().map(|finding| written.finding(finding)).collect()
         }
-        // What is no TOML has no places, only bytes.
+        // A text that is not TOML has no places, only bytes.
         (span, _) => {
             let message = |finding: Finding| Message {
                 rule: Some(finding.rule),
@@ -176,7 +202,7 @@ fn refused_registries_for(file: &File<'_>, error: &ConfError, findings: Vec<Find
     }
 }
 
-/// An auth file that the runtime refuses as a whole, for each of these.
+/// An auth file that the runtime rejects, with one message for each reason.
 pub(crate) fn refused_auth_file(file: &File<'_>, errors: &[DocumentError]) -> Vec<Message> {
     let document = json_document(file.text);
     let written = document.as_ref().map(|document| file.written(document));
@@ -187,19 +213,19 @@ pub(crate) fn refused_auth_file(file: &File<'_>, errors: &[DocumentError]) -> Ve
     errors.iter().map(|error| message(error.finding())).collect()
 }
 
-/// What a namespace and the kubelet bring to a pull.
-pub(crate) struct Cluster {
+/// The inputs of a pull that come from its namespace and from the kubelet.
+pub(crate) struct ClusterInputs {
     pub(crate) secrets: Vec<PullSecret>,
     pub(crate) global: Option<AuthFile>,
     pub(crate) providers: Option<CredentialProviderConfig>,
-    /// What was passed over.
+    /// About objects that were skipped.
     pub(crate) warnings: Vec<Message>,
 }
 
-impl Cluster {
+impl ClusterInputs {
     pub(crate) fn read(
         node: &NodeFiles,
-        arguments: &args::Cluster,
+        arguments: &args::ClusterArguments,
         manifests: &[ManifestFile],
         namespace: &str,
     ) -> Result<Self, Message> {
@@ -229,14 +255,17 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Message {
     }
     let message = Message::error(format!("cannot read {}: {error}", path.display()));
     match error.kind() {
-        io::ErrorKind::PermissionDenied => message.with_help("run as a user who may read it, such as root"),
-        io::ErrorKind::IsADirectory => message
-            .with_help("lint takes a folder of manifests by --manifests, and a node's file system by --root"),
+        io::ErrorKind::PermissionDenied => {
+            message.with_help("run pullwright as a user who can read it, such as root")
+        }
+        io::ErrorKind::IsADirectory => {
+            message.with_help("use --manifests for a folder with manifests, --root for a node's file system")
+        }
         _ => message,
     }
 }
 
-/// A path that was named and leads nowhere.
+/// A path that the user named and that does not exist.
 pub(crate) fn missing(path: &Path) -> Message {
     Message::error(format!("cannot read {}: there is no such file", path.display()))
 }

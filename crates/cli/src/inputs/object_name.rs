@@ -2,24 +2,24 @@
 
 use crate::diagnostic::Message;
 
-/// Whether the API takes it for the name of an object: then it holds neither `/` nor `..`, and cannot lead out of a folder.
+/// Whether the API accepts it as an object's name. Such a name has neither `/` nor `..` and cannot lead out of a folder.
 pub(crate) fn is_valid(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(is_label)
 }
 
-/// What to tell who names an object otherwise.
+/// The message about an invalid name.
 pub(crate) fn refused(name: &str) -> Message {
     Message::error(refusal(name)).with_help(HELP)
 }
 
-/// Why, without more.
+/// The same message without help.
 pub(crate) fn refusal(name: &str) -> String {
-    format!("the API takes no object of the name {name:?}")
+    format!("{name:?} is not a valid object name")
 }
 
 /// What to do.
 pub(crate) const HELP: &str =
-    "a name has lower case letters, digits, '-' and '.', and begins and ends with a letter or digit";
+    "use lower case letters, digits, '-' and '.'; begin and end with a letter or digit";
 
 fn is_label(label: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use pullwright_findings::Severity;
 use pullwright_engine::kubelet::config::{ConfigError, config_files};
 use pullwright_engine::kubelet::{ConfigFile, CredentialProviderConfig, lint};
+use pullwright_findings::Severity;
 
 use super::{NodeFiles, missing};
 use crate::diagnostic::{File, Message, Visibility};
 use pullwright_documents::{Node, Text, Unreadable, documents, json_document};
 
-/// Where to look when no path is given: the first that is there.
+/// Where to look if no path is given; the first that exists counts.
 pub(crate) const USUAL_PLACES: [&str; 2] =
     ["/etc/kubernetes/credential-provider-config.yaml", "/etc/kubernetes/credential-providers"];
 
@@ -20,7 +20,7 @@ pub(crate) struct ProviderFile {
     pub(crate) text: String,
 }
 
-/// The files at a path, or at the usual places; none if there are none.
+/// The files at a path, or at the usual places; `None` if there are none.
 pub(crate) fn files(node: &NodeFiles, named: Option<&Path>) -> Result<Option<Vec<ProviderFile>>, Message> {
     if let Some(path) = named {
         return files_at(node, path)?.map(Some).ok_or_else(|| missing(&node.shown(path)));

@@ -9,12 +9,12 @@ use super::manifests::{ManifestFile, NotUsed, namespace_of, read_secret, secrets
 use crate::diagnostic::Message;
 use pullwright_documents::Node;
 
-/// What can be used, and what cannot.
+/// The Secrets that can be used, and warnings about the others.
 pub(crate) struct PullSecrets<'a> {
     namespace: &'a str,
     /// By name, which is the order in which the API server lists them.
     pub(crate) secrets: BTreeMap<SecretName, PullSecret>,
-    /// What is broken hurts only itself.
+    /// About invalid files and Secrets, which are skipped.
     pub(crate) warnings: Vec<Message>,
 }
 
@@ -31,7 +31,7 @@ impl<'a> PullSecrets<'a> {
         }
         let what = if file.documents.is_empty() { "file" } else { "document" };
         for message in &file.unreadable {
-            let text = format!("this {what} is passed over: {}", message.text);
+            let text = format!("this {what} is skipped: {}", message.text);
             self.warn(Message { text, rule: None, ..message.clone() });
         }
     }
@@ -43,7 +43,7 @@ impl<'a> PullSecrets<'a> {
             Ok(pull_secret) => {
                 let findings = pull_secret.findings().to_vec();
                 let name = pull_secret.name().clone();
-                let twice = format!("a Secret {name} was read before; this one counts");
+                let twice = format!("Secret {name} is defined twice; this one is used");
                 if self.secrets.insert(name, pull_secret).is_some() {
                     self.warn(file.file().written(secret).error(secret.span.clone(), &twice));
                 }

@@ -12,7 +12,7 @@ use super::report::Checked;
 use super::{Kind, check};
 use crate::args;
 use crate::diagnostic::Message;
-use crate::inputs::{NodeFiles, certs_d, hosts_toml};
+use crate::inputs::{NodeFiles, RegistryFolder, hosts_toml};
 
 const CONFIG: &str = "/etc/containerd/config.toml";
 
@@ -25,17 +25,17 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
         None
     });
     let daemon = config.as_deref().map_or_else(Daemon::default, Daemon::read);
-    let folders = certs_d::read_in(node, &daemon.certs_d)?;
+    let folders = node.certs_d(&daemon.certs_d)?;
     if config.is_none() && folders.is_empty() {
         return Ok(checked);
     }
     let mut certs = CertsD::default();
-    for (folder, text) in &folders {
+    for RegistryFolder { name, text, .. } in &folders {
         // containerd goes on without a file that it cannot read.
-        certs.insert(folder, text.as_ref().ok().and_then(Option::as_deref));
+        certs.insert(name, text.as_ref().ok().and_then(Option::as_deref));
     }
     // What is wrong with registries.conf is told there.
-    let conf = node.registries(&args::Node::default()).ok().filter(|_| has_registries_conf);
+    let conf = node.registries(&args::NodeArguments::default()).ok().filter(|_| has_registries_conf);
     let mut different: BTreeMap<Option<String>, Vec<Disagreement>> = BTreeMap::new();
     for found in conf.map(|conf| disagreements(&conf, &certs)).unwrap_or_default() {
         different.entry(found.folder.clone()).or_default().push(found);
@@ -44,8 +44,8 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
     if let Some(text) = config.filter(|_| !folders.is_empty()) {
         checked.push(check::file(Kind::ContainerdConfig, node.shown(Path::new(CONFIG)), text));
     }
-    for (folder, text) in folders {
-        let path = node.shown(&daemon.certs_d.join(&folder).join("hosts.toml"));
+    for RegistryFolder { name: folder, path, text } in folders {
+        let path = node.shown(&path);
         let (text, unread) = text.map_or_else(|message| (None, Some(message)), |text| (text, None));
         let has_file = text.is_some();
         let text = Text::new(text.unwrap_or_default());

@@ -8,6 +8,7 @@ mod report;
 use std::path::Path;
 
 use pullwright_engine::kubelet::{ConfigFile, CredentialProviderConfig};
+use pullwright_nodeconfig::crio::REGISTRIES_CONF;
 
 pub(crate) use kind::Kind;
 
@@ -16,14 +17,13 @@ use crate::diagnostic::Message;
 use crate::inputs::manifests::ManifestFile;
 use crate::inputs::providers::{self, json_of};
 use crate::inputs::{GLOBAL_AUTH_FILE, NodeFiles, manifests};
-use crate::render::REGISTRIES_CONF;
-use crate::{Failure, Outcome, Streams, output};
+use crate::{Failure, RunOutcome, Streams, output};
 use report::{Checked, Report};
 
 /// Where kubeadm and most distributions keep the kubelet's own configuration.
 const KUBELET_CONFIG: &str = "/var/lib/kubelet/config.yaml";
 
-pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
     let mut files = Vec::new();
     // Objects of all files are judged together.
     let mut manifests = Vec::new();
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> Result<Outcome
     }
     let report = Report { files };
     output::write(arguments.output.format, &report, streams.out, |out| report.text(out))?;
-    Ok(if report.is_clean() { Outcome::Good } else { Outcome::Findings })
+    Ok(if report.is_clean() { RunOutcome::Good } else { RunOutcome::Findings })
 }
 
 fn nothing_to_check(arguments: &Lint) -> Message {
@@ -83,7 +83,7 @@ fn node(root: &Path) -> Result<Vec<Checked>, Message> {
     let node = NodeFiles::at(Some(root))?;
     let mut checked = Vec::new();
     let unread = |path: &str, kind, message| Checked::new(node.shown(Path::new(path)), kind, vec![message]);
-    match node.registries_texts(&args::Node::default()) {
+    match node.registries_texts(&args::NodeArguments::default()) {
         Ok(files) => {
             for (path, text) in files {
                 checked.push(check::file(Kind::Registries, node.shown(&path), text));

@@ -8,7 +8,7 @@ use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use super::Kind;
-use crate::diagnostic::{Found, Message};
+use crate::diagnostic::{Message, MessageData};
 use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
 
 /// The answer.
@@ -89,7 +89,7 @@ impl Serialize for Checked {
         let mut file = serializer.serialize_struct("Checked", 3)?;
         file.serialize_field("path", &self.path.display().to_string())?;
         file.serialize_field("kind", &self.kind)?;
-        file.serialize_field("findings", &self.messages.iter().map(Found::from).collect::<Vec<_>>())?;
+        file.serialize_field("findings", &self.messages.iter().map(MessageData::from).collect::<Vec<_>>())?;
         file.end()
     }
 }

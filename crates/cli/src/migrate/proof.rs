@@ -1,4 +1,4 @@
-//! The proof that a migration changes nothing on a node, at none of its steps: only the old objects, both, only the new ones.
+//! The proof that a migration changes nothing on a node, at any step: with the old objects, with both, with the new ones.
 
 use pullwright_api::{ImageContentSourcePolicy, ImageDigestMirrorSet};
 use pullwright_engine::mirrors::{Inputs, MirrorSet, RegistrySources, merge};
@@ -6,13 +6,13 @@ use pullwright_engine::mirrors::{Inputs, MirrorSet, RegistrySources, merge};
 /// The file is the same at every step.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Proof {
-    /// For how many objects that was found.
+    /// How many objects the proof covers.
     pub(super) objects: usize,
 }
 
-/// The file would change: when, and the first line that differs, or nothing where one file ends.
+/// The file would change: when, and the first line that differs, empty where one file ends.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("registries.conf would change {when}: {after:?} would stand instead of {before:?}")]
+#[error("registries.conf would change {when}: {after:?} would replace {before:?}")]
 pub(super) struct Changed {
     when: &'static str,
     before: String,
@@ -111,11 +111,11 @@ mod tests {
         let other = [set(Kind::ImageDigestMirrorSet, "a.io", &["n.io"])];
         assert_eq!(
             compare(&old, &other).unwrap_err().to_string(),
-            "registries.conf would change while both are in the cluster: \"[[registry.mirror]]\" would stand instead of \"\""
+            "registries.conf would change while both are in the cluster: \"[[registry.mirror]]\" would replace \"\""
         );
         assert_eq!(
             compare(&old, &[]).unwrap_err().to_string(),
-            "registries.conf would change once the old objects are gone: \"\" would stand instead of \"[[registry]]\""
+            "registries.conf would change once the old objects are gone: \"\" would replace \"[[registry]]\""
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What became of each file, for people and for programs.
+//! The result for each file, for people and for programs.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -8,37 +8,37 @@ use serde::{Serialize, Serializer};
 
 use super::proof::{Changed, Proof};
 use super::yaml;
-use crate::diagnostic::{Found, Message};
+use crate::diagnostic::{Message, MessageData};
 use crate::style::plain;
 
 /// The answer.
-pub(super) struct Report {
-    pub(super) files: Vec<Migrated>,
+pub(super) struct MigrationReport {
+    pub(super) files: Vec<MigratedFile>,
     pub(super) proof: Result<Proof, Changed>,
 }
 
-/// What became of a file.
-pub(super) struct Migrated {
+/// The result for one file.
+pub(super) struct MigratedFile {
     pub(super) from: PathBuf,
-    /// Of its objects.
+    /// The names of its objects.
     pub(super) names: Vec<String>,
-    pub(super) state: State,
+    pub(super) state: MigrationState,
     pub(super) messages: Vec<Message>,
 }
 
 /// Where the objects are now.
-pub(super) enum State {
+pub(super) enum MigrationState {
     /// In a new file.
     Written { path: PathBuf },
-    /// In a file that was there.
+    /// In a file that already existed.
     AlreadyThere { path: PathBuf },
-    /// Nowhere but in the answer.
+    /// Only in the answer.
     Printed { text: String },
-    /// Nowhere; the messages say why, or the proof does.
+    /// Nowhere; the messages or the proof say why.
     Failed,
 }
 
-impl State {
+impl MigrationState {
     fn as_str(&self) -> &'static str {
         match self {
             Self::Written { .. } => "written",
@@ -56,9 +56,9 @@ impl State {
     }
 }
 
-impl Report {
+impl MigrationReport {
     pub(super) fn is_good(&self) -> bool {
-        self.proof.is_ok() && self.files.iter().all(|file| !matches!(file.state, State::Failed))
+        self.proof.is_ok() && self.files.iter().all(|file| !matches!(file.state, MigrationState::Failed))
     }
 
     /// Why files were not migrated.
@@ -74,23 +74,23 @@ impl Report {
     pub(super) fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         for file in &self.files {
             match &file.state {
-                State::Written { path } => {
+                MigrationState::Written { path } => {
                     writeln!(out, "wrote ImageDigestMirrorSet to {}", plain(&path.display().to_string()))?;
                 }
-                State::AlreadyThere { path } => {
+                MigrationState::AlreadyThere { path } => {
                     writeln!(
                         out,
                         "ImageDigestMirrorSet is already in {}",
                         plain(&path.display().to_string())
                     )?;
                 }
-                State::Printed { .. } | State::Failed => {}
+                MigrationState::Printed { .. } | MigrationState::Failed => {}
             }
         }
         self.proof(out)
     }
 
-    /// That no node will notice.
+    /// The proof that no node's registries.conf changes.
     pub(super) fn proof(&self, out: &mut dyn Write) -> io::Result<()> {
         match &self.proof {
             Ok(Proof { objects: 0 }) | Err(_) => Ok(()),
@@ -102,17 +102,19 @@ impl Report {
     /// The objects themselves.
     pub(super) fn objects(&self, out: &mut dyn Write) -> io::Result<()> {
         let texts = self.files.iter().filter_map(|file| match &file.state {
-            State::Printed { text } => Some(text.as_str()),
-            State::Written { .. } | State::AlreadyThere { .. } | State::Failed => None,
+            MigrationState::Printed { text } => Some(text.as_str()),
+            MigrationState::Written { .. } | MigrationState::AlreadyThere { .. } | MigrationState::Failed => {
+                None
+            }
         });
         out.write_all(texts.collect::<Vec<_>>().join(yaml::SEPARATOR).as_bytes())
     }
 }
 
-impl Serialize for Report {
+impl Serialize for MigrationReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let changed = self.proof.as_ref().err().map(ToString::to_string);
-        let mut report = serializer.serialize_struct("Report", 3)?;
+        let mut report = serializer.serialize_struct("MigrationReport", 3)?;
         report.serialize_field("registriesConfUnchanged", &changed.is_none())?;
         match changed {
             Some(change) => report.serialize_field("registriesConfChange", &change)?,
@@ -123,9 +125,9 @@ impl Serialize for Report {
     }
 }
 
-impl Serialize for Migrated {
+impl Serialize for MigratedFile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut file = serializer.serialize_struct("Migrated", 5)?;
+        let mut file = serializer.serialize_struct("MigratedFile", 5)?;
         file.serialize_field("from", &self.from.display().to_string())?;
         match self.state.path() {
             Some(path) => file.serialize_field("to", &path)?,
@@ -133,7 +135,7 @@ impl Serialize for Migrated {
         }
         file.serialize_field("state", self.state.as_str())?;
         file.serialize_field("objects", &self.names)?;
-        file.serialize_field("findings", &self.messages.iter().map(Found::from).collect::<Vec<_>>())?;
+        file.serialize_field("findings", &self.messages.iter().map(MessageData::from).collect::<Vec<_>>())?;
         file.end()
     }
 }

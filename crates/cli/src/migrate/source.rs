@@ -1,4 +1,4 @@
-//! The files to migrate: what is in them, and everything for which one cannot be migrated.
+//! The files to migrate: their objects, and every reason why one cannot be migrated.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use crate::inputs::{mirror_sets, object_name};
 const API_VERSION: &str = "operator.openshift.io/v1alpha1";
 const KIND: &str = "ImageContentSourcePolicy";
 
-/// How an object is written that is none: for these, oc gives up.
+/// The rules about objects that cannot be decoded; oc gives up at these too.
 const NOT_DECODED: &[&str] =
     &["mirrors/type", "mirrors/required", "mirrors/unknown-field", "mirrors/duplicate-field"];
-/// Formats that the API takes in the old object and not in the new one; and two objects of one name, of which it has one.
-const NOT_TAKEN: &[&str] = &["mirrors/invalid-source", "mirrors/invalid-mirror", "mirrors/replaced"];
+/// The rules about values that the API accepts in the old object but not in the new one, and about two objects of one name.
+const NOT_ACCEPTED: &[&str] = &["mirrors/invalid-source", "mirrors/invalid-mirror", "mirrors/replaced"];
 
 /// A file.
 pub(super) struct Source {
@@ -85,15 +85,14 @@ fn is_empty(document: &Node) -> bool {
     matches!(document.content, Content::Leaf(Value::Null))
 }
 
-/// What of a mirror set's findings stops a migration. The others are as true of the new object as of the old one.
+/// The findings of a mirror set that stop a migration. The others are true of the new object as well.
 fn refusal(file: &ManifestFile, message: Message) -> Option<Message> {
     let message = Message { severity: Severity::Error, ..message };
     match message.rule? {
-        "mirrors/duplicate-mirror" => Some(
-            message
-                .with_help("name it once: an ImageDigestMirrorSet with a mirror twice is refused by the API"),
-        ),
-        rule if NOT_TAKEN.contains(&rule) => Some(message),
+        "mirrors/duplicate-mirror" => Some(message.with_help(
+            "list the mirror once: the API rejects an ImageDigestMirrorSet with duplicate mirrors",
+        )),
+        rule if NOT_ACCEPTED.contains(&rule) => Some(message),
         rule if NOT_DECODED.contains(&rule) => {
             let text = not_decoded(&file.path, &message.text);
             Some(Message { text, ..message })
@@ -135,12 +134,12 @@ impl Source {
     }
 }
 
-/// Says something about an object, at its place.
+/// A message about an object, at its place.
 fn told(file: &ManifestFile, object: Object<'_>, finding: &Finding) -> Message {
     File { visibility: Visibility::MirrorSet, ..file.file() }.written(object.node).finding(finding)
 }
 
-/// The object as the API's own type. Its rules have been found good.
+/// The object as the API's own type. Its rules are checked already.
 fn policy(file: &ManifestFile, object: Object<'_>) -> Result<ImageContentSourcePolicy, Message> {
     let metadata = DocPath::root().key("metadata");
     let mut value = object.node.value();
@@ -163,7 +162,7 @@ fn policy(file: &ManifestFile, object: Object<'_>) -> Result<ImageContentSourceP
     Err(told(file, object, &finding.with_help(object_name::HELP)))
 }
 
-/// What oc says to objects of other kinds: some it knows, and of the others not even the name.
+/// The error for objects of other kinds, in oc's words: it knows some kinds and rejects all others.
 fn other_kind(file: &ManifestFile, object: Object<'_>) -> Option<Message> {
     let Object { api_version, kind, .. } = object;
     if kind == KIND && api_version == API_VERSION {
@@ -176,11 +175,9 @@ fn other_kind(file: &ManifestFile, object: Object<'_>) -> Option<Message> {
     };
     let help = match kind {
         KIND => format!("write apiVersion: {API_VERSION}"),
-        "ImageDigestMirrorSet" => "it needs no migration; take it out of the file".to_owned(),
-        "ImageContentPolicy" => {
-            "this is another kind than ImageContentSourcePolicy, and no node heeds it".to_owned()
-        }
-        _ => "a file to migrate holds ImageContentSourcePolicies and nothing else".to_owned(),
+        "ImageDigestMirrorSet" => "it needs no migration; remove it from the file".to_owned(),
+        "ImageContentPolicy" => "this kind is not ImageContentSourcePolicy, and no node uses it".to_owned(),
+        _ => "a file to migrate can hold only ImageContentSourcePolicy objects".to_owned(),
     };
     let finding = Finding::error("migrate/kind", DocPath::root().key("kind"), text);
     Some(told(file, object, &finding.with_help(help)))

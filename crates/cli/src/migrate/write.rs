@@ -1,4 +1,4 @@
-//! The files: whole or not at all, and never over another.
+//! Writes the new files: each whole or not at all, and never over another file.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::{env, fs};
 use pullwright_golang::quote::quote;
 use sha2::{Digest as _, Sha256};
 
-use super::report::State;
+use super::report::MigrationState;
 use crate::diagnostic::Message;
 
-/// The folder to write to, made if it is not there.
+/// The folder to write to, created if it does not exist.
 pub(super) fn folder(named: Option<&Path>) -> Result<PathBuf, Message> {
     let Some(folder) = named else {
         return env::current_dir()
@@ -21,17 +21,17 @@ pub(super) fn folder(named: Option<&Path>) -> Result<PathBuf, Message> {
         return Err(Message::error(format!("{shown} exists and is a file")));
     }
     fs::create_dir_all(folder)
-        .map_err(|error| Message::error(format!("cannot make {}: {error}", folder.display())))?;
+        .map_err(|error| Message::error(format!("cannot create {}: {error}", folder.display())))?;
     Ok(folder.to_owned())
 }
 
-/// Writes a file, unless it is there already.
-pub(super) fn file(folder: &Path, name: &str, text: &str) -> io::Result<State> {
+/// Writes a file, unless it already exists.
+pub(super) fn file(folder: &Path, name: &str, text: &str) -> io::Result<MigrationState> {
     let path = folder.join(file_name(name, text));
     match fs::read_to_string(&path) {
-        Ok(there) if there == text => return Ok(State::AlreadyThere { path }),
+        Ok(there) if there == text => return Ok(MigrationState::AlreadyThere { path }),
         Ok(_) => {
-            let message = format!("{} is there and says something else; move it away", path.display());
+            let message = format!("{} already exists with other content; move it away", path.display());
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -42,10 +42,10 @@ pub(super) fn file(folder: &Path, name: &str, text: &str) -> io::Result<State> {
     temporary.write_all(text.as_bytes())?;
     temporary.as_file().sync_all()?;
     temporary.persist_noclobber(&path)?;
-    Ok(State::Written { path })
+    Ok(MigrationState::Written { path })
 }
 
-/// Temporary files are private; a manifest is what the user's other files are.
+/// Temporary files are private; a manifest gets the same mode as the user's other files.
 fn as_umask_says() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;
     fs::Permissions::from_mode(0o666)

@@ -1,4 +1,4 @@
-//! What a person sees of a pull: a bar on a terminal, plain lines elsewhere.
+//! The progress of a pull: a bar on a terminal, plain lines elsewhere.
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal as _};
@@ -12,12 +12,12 @@ use crate::style::{WARNING, paint, plain};
 
 const BAR: &str = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}";
 
-/// Turns what happens into lines for whoever writes them, and moves the bar.
+/// Turns events into lines, and moves the bar.
 ///
 /// The bar is drawn by the thread that pulls and by no other: that thread holds the lock of the stream it is drawn on.
 pub(super) struct Display {
     lines: UnboundedSender<String>,
-    /// None where nobody would see it move.
+    /// `None` if the output is not a terminal.
     bar: Option<ProgressBar>,
     here: Mutex<HashMap<Digest, u64>>,
 }
@@ -35,7 +35,7 @@ impl Display {
         Self { lines, bar, here: Mutex::default() }
     }
 
-    /// Does something that writes, with the bar out of the way.
+    /// Hides the bar while something else writes.
     pub(super) fn around<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(write),
@@ -43,7 +43,7 @@ impl Display {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -68,7 +68,7 @@ impl Progress for Display {
         match event {
             Event::SourceFailed { source, error } => {
                 let why = plain(&error.to_string());
-                self.line(format!("{} {source}: {why}", paint(WARNING, "not from")));
+                self.line(format!("{} {source}: {why}", paint(WARNING, "skipping")));
             }
             Event::SourceChosen { source, .. } => self.line(format!("from {source}")),
             Event::Planned { bytes, .. } => {
@@ -80,7 +80,7 @@ impl Progress for Display {
             Event::Here { blob, bytes } => self.advance(blob, bytes),
             Event::Interrupted { blob, cause } => {
                 let why = plain(&cause.to_string());
-                self.line(format!("{} {}: {why}", paint(WARNING, "once more"), short(blob)));
+                self.line(format!("{} {}: {why}", paint(WARNING, "retrying"), short(blob)));
             }
             Event::Done { blob, size, reused } => {
                 self.advance(blob, size);
@@ -94,7 +94,7 @@ impl Progress for Display {
     }
 }
 
-/// Enough of a digest to tell it from its neighbours.
+/// The beginning of a digest, long enough to tell blobs apart.
 fn short(digest: &Digest) -> &str {
     let hex = digest.hex();
     hex.get(..12).unwrap_or(hex)

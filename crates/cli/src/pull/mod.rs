@@ -19,14 +19,14 @@ use tokio::sync::mpsc;
 use self::display::Display;
 use crate::args::Pull;
 use crate::diagnostic::Message;
-use crate::inputs::{Cluster, unreadable};
+use crate::inputs::{ClusterInputs, unreadable};
 use crate::planned::{Planned, planned};
 use crate::style::{FAINT, STRONG, paint, plain};
-use crate::{Failure, Outcome, Streams, output, words};
+use crate::{Failure, RunOutcome, Streams, output, words};
 
-/// The answer: what is now where.
+/// The answer: the image, and where it came from and went.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct PullAnswer<'a> {
     image: &'a Reference,
     source: &'a Reference,
     digest: &'a Digest,
@@ -34,9 +34,9 @@ struct Answer<'a> {
     layout: &'a Path,
 }
 
-pub(crate) fn run(arguments: &Pull, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
-    let Some(Planned { plan, cluster }) = planned(&arguments.wanted, streams)? else {
-        return Ok(Outcome::Findings);
+pub(crate) fn run(arguments: &Pull, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
+    let Some(Planned { plan, cluster }) = planned(&arguments.pull, streams)? else {
+        return Ok(RunOutcome::Findings);
     };
     let client = client(arguments)?;
     let layout = Layout::open(&arguments.to).map_err(|error| Message::error(error.to_string()))?;
@@ -47,15 +47,15 @@ pub(crate) fn run(arguments: &Pull, streams: &mut Streams<'_>) -> Result<Outcome
     outcome
 }
 
-/// Pulls the first of the things that the name may stand for that can be pulled.
+/// Tries the images that the name can mean, in order, until one is pulled.
 fn attempts(
     arguments: &Pull,
     plan: &PullPlan,
-    cluster: &Cluster,
+    cluster: &ClusterInputs,
     (client, layout): (&Client, &Layout),
     runtime: &Runtime,
     streams: &mut Streams<'_>,
-) -> Result<Outcome, Failure> {
+) -> Result<RunOutcome, Failure> {
     for candidate in &plan.candidates {
         let attempt = Attempt { arguments, client, layout, candidate };
         let sources = sources(plan, candidate, cluster);
@@ -63,13 +63,13 @@ fn attempts(
             Ended::Pulled(pulled) => return attempt.tell(&pulled, streams),
             Ended::Failed(why) => Message::error(why).write(streams.err)?,
             Ended::Interrupted => {
-                Message::error("interrupted; the layout names only what was there before")
+                Message::error("interrupted; the layout still lists only the images that it had before")
                     .write(streams.err)?;
                 break;
             }
         }
     }
-    Ok(Outcome::Findings)
+    Ok(RunOutcome::Findings)
 }
 
 fn client(arguments: &Pull) -> Result<Client, Message> {
@@ -83,8 +83,8 @@ fn client(arguments: &Pull) -> Result<Client, Message> {
     Client::new(options).map_err(|error| Message::error(error.to_string()))
 }
 
-/// What is asked for a candidate, with the credentials that the plan chose.
-fn sources(plan: &PullPlan, candidate: &PlannedCandidate, cluster: &Cluster) -> Vec<Source> {
+/// The sources of a candidate, with the credentials that the plan chose.
+fn sources(plan: &PullPlan, candidate: &PlannedCandidate, cluster: &ClusterInputs) -> Vec<Source> {
     let secrets = if plan.plugin.reaches_namespace() { cluster.secrets.as_slice() } else { &[] };
     let asked: Vec<&PlannedSource> =
         candidate.sources.iter().filter(|planned| planned.serves_this_pull).collect();
@@ -109,7 +109,7 @@ enum Ended {
     Interrupted,
 }
 
-/// The pull of one thing that the name may stand for.
+/// The pull of one image that the name can mean.
 struct Attempt<'a> {
     arguments: &'a Pull,
     client: &'a Client,
@@ -158,8 +158,8 @@ impl Attempt<'_> {
         }
     }
 
-    fn tell(&self, pulled: &Pulled, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
-        let answer = Answer {
+    fn tell(&self, pulled: &Pulled, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
+        let answer = PullAnswer {
             image: self.reference(),
             source: &pulled.source,
             digest: &pulled.digest,
@@ -167,11 +167,11 @@ impl Attempt<'_> {
             layout: &self.arguments.to,
         };
         output::write(self.arguments.output.format, &answer, streams.out, |out| answer.text(out))?;
-        Ok(Outcome::Good)
+        Ok(RunOutcome::Good)
     }
 }
 
-impl Answer<'_> {
+impl PullAnswer<'_> {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let layout = plain(&self.layout.display().to_string());
         writeln!(out, "{} is in {layout}", paint(STRONG, self.image))?;

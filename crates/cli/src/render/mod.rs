@@ -1,31 +1,30 @@
-//! `pullwright render`: mirror sets as the files that a node's runtime reads.
+//! `pullwright render`: renders mirror sets as the files that a node's runtime reads.
 
-mod files;
+mod flags;
 mod write;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
 use serde::Serialize;
 
-use files::POLICY_JSON;
-pub(crate) use files::{NodeFile, REGISTRIES_CONF, REGISTRIES_YAML, Rendering, SEARCH_DROP_IN};
-use pullwright_engine::mirrors::{Outcome as Verdict, Policy, PolicyError};
+use pullwright_engine::mirrors::{Policy, PolicyError};
 use pullwright_engine::registries::RegistriesConf;
+use pullwright_nodeconfig::{NodeFile, RUNTIMES, Rendering, Runtime, any_usable, crio};
 
-use crate::args::{Format, Node, Output};
-use crate::diagnostic::{Found, Message, without_credentials};
-use crate::inputs::crio_files::CrioFiles;
+use crate::args::{Format, NodeArguments, Output};
+use crate::diagnostic::{Message, MessageData, without_credentials};
 use crate::inputs::manifests::ManifestFile;
 use crate::inputs::mirror_sets::{self, Judged, Judgement};
 use crate::inputs::{NodeFiles, manifests};
-use crate::{Failure, Outcome, Streams, output, verdicts};
+use crate::{Failure, RunOutcome, Streams, output, verdicts};
 
 /// `pullwright render`
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Mirror sets and the Image named cluster: YAML and JSON files, folders with them, `-` for standard input. Without any, a
+    /// Mirror sets and Image/cluster: YAML and JSON files, folders with such files, or `-` for standard input. Without any, the
     /// node's own registries.conf is rendered for another runtime
     #[arg(
         value_name = "PATH",
@@ -35,74 +34,71 @@ pub(crate) struct Arguments {
     )]
     paths: Vec<PathBuf>,
     #[command(flatten)]
-    wanted: Wanted,
-    /// For CRI-O: also make policy.json, if the Image named cluster allows or blocks registries
+    wanted: RenderArguments,
+    /// For CRI-O: also render policy.json, if Image/cluster allows or blocks registries
     #[arg(long, requires = "paths")]
     policy: bool,
-    /// Write the files instead of printing them: below the folder that stands for the runtime's, or to one file, which is a path
-    /// that ends in .conf, .yaml, .yml, .toml or .json
+    /// Write the files instead of printing them: to this folder, which stands for the runtime's own, or to this file if the path
+    /// ends in .conf, .yaml, .yml, .toml or .json
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     to: Option<PathBuf>,
-    /// Replace files that this program did not write
+    /// Replace existing files, also those that pullwright does not recognise as its own
     #[arg(long, requires = "to")]
     force: bool,
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
-    node: Node,
+    node: NodeArguments,
 }
 
-/// What is rendered, and for whom.
+/// What to render, and for which runtime.
 #[derive(Debug, Args)]
-pub(crate) struct Wanted {
-    /// The runtime that reads the files
-    #[arg(long = "for", value_name = "RUNTIME", value_enum, default_value_t = Runtime::Crio)]
-    pub(crate) runtime: Runtime,
-    /// A registries.conf whose search registries are kept, such as the one that nodes are installed with
+pub(crate) struct RenderArguments {
+    /// The container runtime that reads the files
+    #[arg(long = "for", value_name = "RUNTIME", value_parser = runtime(), default_value = crio::RUNTIME.name)]
+    pub(crate) runtime: &'static Runtime,
+    /// A registries.conf whose search registries to keep, such as the one that your nodes are installed with
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) base: Option<PathBuf>,
-    /// For containerd and k3s: a registry to write a file for although only a wildcard is about it; may be given several times
+    /// For containerd and k3s: a registry that only a wildcard matches and that needs a file of its own; can be repeated
     #[arg(long = "host", value_name = "HOST")]
     pub(crate) hosts: Vec<String>,
-    /// The release image of the cluster, by digest: what nodes need to pull it is not blocked
+    /// The cluster's release image, by digest; nothing that nodes need to pull it is blocked
     #[arg(long, value_name = "IMAGE", requires = "paths")]
     pub(crate) release_image: Option<String>,
 }
 
-/// The programs that pull.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Runtime {
-    /// CRI-O, and everything else that reads registries.conf
-    Crio,
-    /// containerd: hosts.toml files below certs.d
-    Containerd,
-    /// k3s and RKE2: registries.yaml
-    K3s,
+/// Accepts the name of a runtime of the table.
+fn runtime() -> impl TypedValueParser<Value = &'static Runtime> {
+    let names = RUNTIMES.iter().map(|runtime| PossibleValue::new(runtime.name).help(runtime.about));
+    PossibleValuesParser::new(names)
+        .try_map(|name| Runtime::find(RUNTIMES, &name).ok_or_else(|| format!("no runtime {name}")))
 }
 
-pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
     if arguments.paths.is_empty() {
         return of_node(arguments, streams);
     }
     let files = read(&arguments.paths)?;
-    let mut made = Made::new(&arguments.wanted, &files, None)?;
+    let mut made = Rendered::new(&arguments.wanted, &files, None)?;
     if arguments.policy {
         made.add_policy()?;
     }
     finish(arguments, &made, streams)
 }
 
-/// What a node has today, for another runtime.
-fn of_node(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+/// Renders what a node has today for another runtime.
+fn of_node(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
     let conf = NodeFiles::open(&arguments.node)?.registries(&arguments.node)?;
-    let rendering = Rendering::of(arguments.wanted.runtime, &conf, &arguments.wanted.hosts);
-    rendering.files.iter().try_for_each(|file| without_credentials(&file.text))?;
-    let made = Made { verdicts: Vec::new(), findings: Vec::new(), rendering, policy: Ok(None) };
+    let runtime = arguments.wanted.runtime;
+    let rendering = (runtime.render)(&conf, &arguments.wanted.hosts);
+    rendering.files.iter().try_for_each(|file| without_credentials(&file.content))?;
+    let findings = rendering.unsupported.iter().map(Message::from).collect();
+    let made = Rendered { verdicts: Vec::new(), findings, runtime, rendering, policy: Ok(None) };
     finish(arguments, &made, streams)
 }
 
-/// The manifests at all paths.
+/// Reads the manifests at all paths.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<ManifestFile>, Message> {
     let mut files = Vec::new();
     for path in paths {
@@ -111,65 +107,62 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<ManifestFile>, Message> {
     Ok(files)
 }
 
-/// Files, and what is to be said about them.
-pub(crate) struct Made<'f> {
+/// Rendered files, with the verdict on each object and the findings.
+pub(crate) struct Rendered<'f> {
     pub(crate) verdicts: Vec<Judgement<'f>>,
     /// About files instead of objects.
     findings: Vec<Message>,
+    runtime: &'static Runtime,
     pub(crate) rendering: Rendering,
     policy: Result<Option<Policy>, PolicyError>,
 }
 
-impl<'f> Made<'f> {
-    /// Renders manifests. A file or an object that is broken hurts only itself, but there must be an object.
+impl<'f> Rendered<'f> {
+    /// Renders manifests. Invalid files and objects are dropped with a finding, but there must be at least one object.
     /// Without `--base`, `node` is the template.
     pub(crate) fn new(
-        wanted: &Wanted,
+        wanted: &RenderArguments,
         files: &'f [ManifestFile],
         node: Option<&RegistriesConf>,
     ) -> Result<Self, Message> {
-        let named = wanted.base.as_deref().map(files::base).transpose()?;
+        let named = wanted.base.as_deref().map(flags::base).transpose()?;
         let base = named.as_ref().or(node);
-        let payload = wanted.release_image.as_deref().map(files::payload).transpose()?;
+        let payload = wanted.release_image.as_deref().map(flags::payload).transpose()?;
         let mut findings: Vec<_> = files.iter().flat_map(|file| &file.unreadable).cloned().collect();
         let objects = mirror_sets::read(files);
         if objects.is_empty() {
             return Err(findings.into_iter().next().unwrap_or_else(|| nothing_found(files)));
         }
         let Judged { merged, verdicts, .. } = mirror_sets::judge(objects, payload.as_ref());
-        let for_crio = Rendering::for_crio(&merged, base);
-        let rendering = match wanted.runtime {
-            Runtime::Crio => for_crio,
-            runtime => {
-                let conf = CrioFiles::none()?.with(&for_crio.files)?.registries;
-                Rendering::of(runtime, &conf, &wanted.hosts)
-            }
-        };
-        findings.extend(named.as_ref().and_then(files::not_kept));
-        Ok(Self { verdicts, findings, rendering, policy: merged.policy })
+        let rendering = wanted.runtime.render_objects(&merged, base, &wanted.hosts);
+        let rendering = rendering.map_err(|error| Message::error(error.to_string()))?;
+        findings.extend(named.as_ref().and_then(flags::not_kept));
+        findings.extend(rendering.unsupported.iter().map(Message::from));
+        Ok(Self { verdicts, findings, runtime: wanted.runtime, rendering, policy: merged.policy })
     }
 
-    /// Adds `policy.json`, if the objects say anything about it.
+    /// Adds `policy.json`, if `Image/cluster` allows or blocks registries.
     fn add_policy(&mut self) -> Result<(), Message> {
-        if self.rendering.runtime != Runtime::Crio {
+        if self.runtime.policy.is_none() {
             let error = Message::error("only CRI-O reads policy.json");
             return Err(error.with_help("use --policy with --for crio"));
         }
         match &self.policy {
-            Ok(policy) => self.rendering.files.extend(
-                policy.iter().map(|policy| NodeFile { path: POLICY_JSON.into(), text: policy.render() }),
-            ),
+            Ok(policy) => {
+                let file = policy.as_ref().and_then(|policy| self.runtime.policy_file(policy));
+                self.rendering.files.extend(file);
+            }
             Err(error) => {
-                let message = Message::error(format!("no policy.json is made: {error}"));
+                let message = Message::error(format!("cannot render policy.json: {error}"));
                 self.findings.push(message.with_help(error.help()));
             }
         }
         Ok(())
     }
 
-    /// What is to be said about no object.
+    /// The findings that are not about one object.
     pub(crate) fn findings(&self) -> impl Iterator<Item = &Message> {
-        self.findings.iter().chain(&self.rendering.unsaid)
+        self.findings.iter()
     }
 
     pub(crate) fn has_errors(&self) -> bool {
@@ -177,16 +170,15 @@ impl<'f> Made<'f> {
         verdicts::any_error(self.findings().chain(of_objects))
     }
 
-    /// Nobody means to replace a node's configuration by nothing at all.
+    /// Refuses to replace a node's configuration with nothing at all.
     fn must_count(&self, to: &Path) -> Result<(), Message> {
-        let counts = |judged: &Judgement<'_>| judged.outcome != Verdict::Rejected;
-        if self.verdicts.is_empty() || self.verdicts.iter().any(counts) {
+        if any_usable(self.verdicts.iter().map(|judged| judged.outcome)) {
             return Ok(());
         }
-        Err(Message::error(format!("no object can be used, so {} stays as it is", to.display())))
+        Err(Message::error(format!("no object is valid, so {} is left unchanged", to.display())))
     }
 
-    /// Everything but the files.
+    /// Writes the findings and verdicts, not the files.
     pub(crate) fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         for message in self.findings() {
             message.write(out)?;
@@ -198,60 +190,76 @@ impl<'f> Made<'f> {
 
 fn nothing_found(files: &[ManifestFile]) -> Message {
     let text = match files {
-        [] => "no .yaml, .yml or .json file there".to_owned(),
+        [] => "no .yaml, .yml or .json file found".to_owned(),
         [only] => format!("no mirror set in {}", only.path.display()),
         files => format!("no mirror set in {} files", files.len()),
     };
     Message::error(text).with_help(
-        "ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy and Image cluster are read",
+        "supported kinds: ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy, and Image/cluster",
     )
 }
 
 /// The answer as data.
 #[derive(Serialize)]
-struct Answer<'a> {
-    runtime: Runtime,
-    files: &'a [NodeFile],
+struct RenderAnswer<'a> {
+    runtime: &'a Runtime,
+    files: Vec<FileData<'a>>,
     verdicts: Vec<verdicts::VerdictData<'a>>,
-    findings: Vec<Found<'a>>,
+    findings: Vec<MessageData<'a>>,
 }
 
-fn finish(arguments: &Arguments, made: &Made<'_>, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+/// A file as data.
+#[derive(Serialize)]
+struct FileData<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl<'a> From<&'a NodeFile> for FileData<'a> {
+    fn from(file: &'a NodeFile) -> Self {
+        Self { path: &file.path, text: &file.content }
+    }
+}
+
+fn finish(
+    arguments: &Arguments,
+    made: &Rendered<'_>,
+    streams: &mut Streams<'_>,
+) -> Result<RunOutcome, Failure> {
     let format = arguments.output.format;
     if format == Format::Text {
         made.text(streams.err)?;
     }
-    let files = &made.rendering.files;
     let written = match &arguments.to {
         Some(to) => {
             made.must_count(to)?;
-            Some(write::to(to, &made.rendering, arguments.force)?)
+            Some(write::to(to, made.runtime, &made.rendering, arguments.force)?)
         }
         None => None,
     };
-    let answer = Answer {
+    let answer = RenderAnswer {
         runtime: arguments.wanted.runtime,
-        files,
+        files: made.rendering.files.iter().map(FileData::from).collect(),
         verdicts: verdicts::data(&made.verdicts),
-        findings: made.findings().map(Found::from).collect(),
+        findings: made.findings().map(MessageData::from).collect(),
     };
     output::write(format, &answer, streams.out, |out| match &written {
         Some(written) => written.iter().try_for_each(|line| writeln!(out, "{line}")),
-        None => print(&made.rendering, out),
+        None => print(made, out),
     })?;
-    Ok(if made.has_errors() { Outcome::Findings } else { Outcome::Good })
+    Ok(if made.has_errors() { RunOutcome::Findings } else { RunOutcome::Good })
 }
 
-/// One file as it is, several one after the other, each below its path.
-fn print(rendering: &Rendering, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(only) = rendering.only() {
-        return out.write_all(only.as_bytes());
+/// Prints a single file as it is, and several files one after the other, each below its path.
+fn print(made: &Rendered<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(only) = made.runtime.only_file(&made.rendering) {
+        return out.write_all(only.content.as_bytes());
     }
-    for (index, file) in rendering.files.iter().enumerate() {
+    for (index, file) in made.rendering.files.iter().enumerate() {
         let gap = if index == 0 { "" } else { "\n" };
         writeln!(out, "{gap}# {}", file.path.display())?;
-        out.write_all(file.text.as_bytes())?;
-        if !file.text.ends_with('\n') {
+        out.write_all(file.content.as_bytes())?;
+        if !file.content.ends_with('\n') {
             writeln!(out)?;
         }
     }

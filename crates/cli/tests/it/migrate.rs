@@ -108,7 +108,7 @@ fn files_have_the_names_of_oc_and_a_second_run_adds_none() {
     let third = migrate(&[&source, "--dest-dir", shown]);
     assert!(
         stderr(&third).starts_with("error: error writing ImageDigestMirrorSet: ")
-            && stderr(&third).contains("is there and says something else"),
+            && stderr(&third).contains("already exists with other content"),
         "{}",
         stderr(&third)
     );

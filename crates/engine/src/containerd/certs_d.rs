@@ -11,6 +11,8 @@ use crate::reference::Reference;
 
 /// The folder for hosts that have none of their own.
 pub const DEFAULT_FOLDER: &str = "_default";
+/// The file that containerd reads in each folder.
+pub const HOSTS_TOML: &str = "hosts.toml";
 /// Where Docker Hub really is.
 pub(super) const DOCKER_HUB: &str = "registry-1.docker.io";
 
@@ -88,7 +90,7 @@ impl CertsD {
     /// The folder that counts for a host: `host_port_` before `host:port` before `_default`.
     #[must_use]
     pub fn folder_of(&self, host: &str) -> Option<(&str, &Folder)> {
-        let names = [folder_name(host), host.to_owned(), DEFAULT_FOLDER.to_owned()];
+        let names = folder_names(host);
         let found = names.iter().find_map(|name| self.folders.get_key_value(name))?;
         Some((found.0, found.1))
     }
@@ -185,6 +187,12 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}{}", self.scheme, self.host, self.path)
     }
+}
+
+/// The names that the folder of a host may have. Where there are several, containerd reads only the first of them.
+#[must_use]
+pub fn folder_names(host: &str) -> [String; 3] {
+    [folder_name(host), host.to_owned(), DEFAULT_FOLDER.to_owned()]
 }
 
 /// The folder that a host is best given: a colon cannot be in file names everywhere.

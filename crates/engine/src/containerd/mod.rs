@@ -24,7 +24,7 @@ mod render;
 mod unsaid;
 
 pub use capability::{Capabilities, Capability};
-pub use certs_d::{By, CertsD, DEFAULT_FOLDER, Endpoint, Folder, Role, folder_name, host_of_folder};
+pub use certs_d::{By, CertsD, DEFAULT_FOLDER, Endpoint, Folder, HOSTS_TOML, Role, folder_name, folder_names, host_of_folder};
 pub use daemon::Daemon;
 pub use disagreement::{Disagreement, disagreements};
 pub use hosts_toml::{Host, HostsToml, Scheme};

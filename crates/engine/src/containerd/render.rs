@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use super::plan::plan;
 use super::{Capabilities, Capability, CertsD, Folder, Host, HostsToml, folder_name, unsaid};
-use pullwright_findings::Finding;
-use pullwright_golang::quote::quote;
 use crate::reference::{Dialect, is_domain};
 use crate::registries::{RegistriesConf, Registry};
+use crate::toml_text::{list, string};
+use pullwright_findings::Finding;
 
 /// The first line of each file, by which a later run knows its own.
 pub const HEADER: &str = "# Written by pullwright from registries.conf; change that file instead.";
@@ -74,10 +74,10 @@ pub(super) fn by_host<'c>(conf: &'c RegistriesConf, hosts: &[String]) -> BTreeMa
 fn text(file: &HostsToml) -> String {
     let mut out = format!("{HEADER}\n");
     // Writing into a String cannot fail.
-    let _ = writeln!(out, "server = {}", quote(&url(&file.server)));
+    let _ = writeln!(out, "server = {}", string(&url(&file.server)));
     settings(&mut out, "", &file.server);
     for host in &file.hosts {
-        let _ = write!(out, "\n[host.{}]\n", quote(&url(host)));
+        let _ = write!(out, "\n[host.{}]\n", string(&url(host)));
         settings(&mut out, "  ", host);
     }
     out
@@ -85,8 +85,8 @@ fn text(file: &HostsToml) -> String {
 
 fn settings(out: &mut String, indent: &str, host: &Host) {
     if host.capabilities != Capabilities::ALL {
-        let capabilities: Vec<_> = host.capabilities.iter().map(Capability::as_str).map(quote).collect();
-        let _ = writeln!(out, "{indent}capabilities = [{}]", capabilities.join(", "));
+        let capabilities = list(host.capabilities.iter().map(Capability::as_str));
+        let _ = writeln!(out, "{indent}capabilities = {capabilities}");
     }
     if let Some(skip) = host.skip_verify {
         let _ = writeln!(out, "{indent}skip_verify = {skip}");

@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use super::{Endpoint, RegistriesConf, Registry};
+use crate::toml_text::{list, string};
 
 /// Renders entries and search registries; fields at their default are left out as the Go encoder does.
 pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> String {
     let mut out = String::new();
     if let Some(hosts) = search {
-        line(&mut out, "", "unqualified-search-registries", &string_list(hosts));
+        line(&mut out, "", "unqualified-search-registries", &list(hosts));
     }
     tables(&mut out, registries.iter());
     out
@@ -20,9 +21,9 @@ impl RegistriesConf {
     pub fn render(&self) -> String {
         let mut out = String::new();
         if let Some(hosts) = self.unqualified_search_registries() {
-            line(&mut out, "", "unqualified-search-registries", &string_list(hosts));
+            line(&mut out, "", "unqualified-search-registries", &list(hosts));
         }
-        line(&mut out, "", "credential-helpers", &string_list(self.credential_helpers()));
+        line(&mut out, "", "credential-helpers", &list(self.credential_helpers()));
         line(&mut out, "", "short-name-mode", &string(self.short_name_mode().as_str()));
         line(
             &mut out,
@@ -78,30 +79,4 @@ fn endpoint(out: &mut String, indent: &str, endpoint: &Endpoint) {
 fn line(out: &mut String, indent: &str, key: &str, value: &str) {
     // Writing into a String cannot fail.
     let _ = writeln!(out, "{indent}{key} = {value}");
-}
-
-fn string_list(items: &[String]) -> String {
-    let items: Vec<_> = items.iter().map(|item| string(item)).collect();
-    format!("[{}]", items.join(", "))
-}
-
-/// A basic TOML string.
-fn string(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -244,3 +244,22 @@ async fn check_says_what_is_wrong_and_what_to_do() {
     let (_, said) = tokio::task::block_in_place(checked);
     assert!(said.contains("is left of a service that died"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hosts_toml_that_cannot_be_read_is_reported_by_check_and_in_the_log() {
+    let place = Place::new();
+    place.mirror_docker_io();
+    let hosts = place.path("certs.d/docker.io/hosts.toml");
+    fs::remove_file(&hosts).unwrap();
+    fs::create_dir(&hosts).unwrap();
+    let _containerd = Containerd::start(&place.containerd(), |_| Reply::Message(b""));
+    let output = tokio::task::block_in_place(|| place.command().arg("--check").output().unwrap());
+    let (code, said) = (output.status.code(), String::from_utf8(output.stdout).unwrap());
+    let unreadable = format!("cannot read {}: is a directory", hosts.display());
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&format!("WRONG {unreadable}; containerd goes on without it")), "{said}");
+
+    let mut running = place.start(&[]).await;
+    place.caller().await.call(PULL, &pull("nginx:1", "team-a", None)).await;
+    running.until_log(&unreadable).await;
+}

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod certs_d;
 mod crio;
 mod locations;
 mod root;

@@ -1,13 +1,13 @@
-//! A message as data: what programs are told instead of the rendering.
+//! A message as data, for JSON and YAML output.
 
 use pullwright_findings::Severity;
 use serde::Serialize;
 
 use super::Message;
 
-/// A message without its rendering.
+/// A message without its excerpt.
 #[derive(Serialize)]
-pub(crate) struct Found<'a> {
+pub(crate) struct MessageData<'a> {
     severity: Severity,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
@@ -20,7 +20,7 @@ pub(crate) struct Found<'a> {
     column: Option<usize>,
 }
 
-impl<'a> From<&'a Message> for Found<'a> {
+impl<'a> From<&'a Message> for MessageData<'a> {
     fn from(message: &'a Message) -> Self {
         let position = message.place.as_ref().map(|place| place.position);
         Self {

@@ -1,0 +1,37 @@
+//! Strings in TOML that is written, in double quotes as the Go encoder writes them.
+
+use toml_writer::{ToTomlValue as _, TomlStringBuilder};
+
+/// A string or a quoted key.
+pub(crate) fn string(text: &str) -> String {
+    TomlStringBuilder::new(text).as_basic().to_toml_value()
+}
+
+/// A list of strings on one line.
+pub(crate) fn list(items: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let items: Vec<_> = items.into_iter().map(|item| string(item.as_ref())).collect();
+    format!("[{}]", items.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use toml::de::DeTable;
+
+    use super::{list, string};
+
+    #[test]
+    fn what_is_written_is_read_back_whatever_it_holds() {
+        let texts =
+            ["", "quay.io/a", "a\"b\\c", "\n\r\t\u{8}\u{c}", "\u{0}\u{1b}\u{7f}\u{85}", "é\u{feff}\u{200b}"];
+        for text in texts {
+            let written = format!("{} = {}", string(text), string(text));
+            let table = DeTable::parse(&written).unwrap();
+            assert_eq!(table.get_ref().get(text).unwrap().get_ref().as_str(), Some(text));
+        }
+        let written = format!("texts = {}", list(texts));
+        let table = DeTable::parse(&written).unwrap();
+        let items = table.get_ref().get("texts").unwrap().get_ref().as_array().unwrap();
+        assert!(items.iter().map(|item| item.get_ref().as_str().unwrap()).eq(texts));
+        assert_eq!(list(["quay.io"; 2]), r#"["quay.io", "quay.io"]"#);
+    }
+}
