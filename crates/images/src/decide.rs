@@ -5,7 +5,7 @@ use std::fmt;
 use pullwright_engine::containerd::{Endpoint, Role};
 use pullwright_engine::credentials::{AuthFile, Lookup};
 use pullwright_engine::reference::Reference;
-use pullwright_engine::registries::RegistriesConf;
+use pullwright_engine::registries::{NotAsked, PullBy, RegistriesConf};
 
 use crate::auth_config::AuthConfig;
 
@@ -80,13 +80,12 @@ pub(crate) enum Why {
 /// Decides the calls with the credentials of a file.
 pub(crate) fn decide(inputs: &Inputs<'_>) -> Calls {
     let mut decided = Calls::default();
-    for source in inputs.registries.all_sources(inputs.reference) {
-        if !source.serves.serves(inputs.reference) {
-            continue;
-        }
+    let route = inputs.registries.route(inputs.reference, PullBy::of(inputs.reference));
+    for source in &route.sources {
         let repository = source.reference.name().to_owned();
-        let call = match source.blocked_by {
-            Some(prefix) => Err(Why::Blocked(prefix)),
+        let call = match source.not_asked(route.by) {
+            Some(NotAsked::ServesOnly(_)) => continue,
+            Some(NotAsked::BlockedBy(prefix)) => Err(Why::Blocked(prefix.to_owned())),
             None => call(inputs, &source.reference),
         };
         match call {

@@ -31,7 +31,6 @@ use std::process::ExitCode;
 
 use rustix::process::DumpableBehavior;
 
-pub use answer::{AnswerError, Deliver};
 pub use cluster::{Cluster, ClusterError};
 pub use error::Error;
 pub use options::{Command, Options, OptionsError, SecretsFrom};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use lexopt::prelude::*;
 use pullwright_engine::kubelet::Namespace;
+use pullwright_engine::plan::Delivery;
 use pullwright_handover::Bounds;
 
-use crate::answer::Deliver;
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Options {
     /// `--global-auth-file`
     pub global_auth_file: PathBuf,
     /// `--deliver` and the flag that is named for its danger.
-    pub deliver: Deliver,
+    pub delivery: Delivery,
     /// Unless `--no-pull-record`.
     pub pull_record: bool,
     /// `--secrets` and `--secrets-folder`
@@ -94,7 +94,7 @@ impl Default for Options {
             lock_dir: pullwright_handover::DEFAULT_LOCK_FOLDER.into(),
             bounds: Bounds::default(),
             global_auth_file: "/var/lib/kubelet/config.json".into(),
-            deliver: Deliver::File,
+            delivery: Delivery::AuthFile,
             pull_record: true,
             secrets: SecretsFrom::List,
             namespace_without_token: None,
@@ -315,18 +315,18 @@ impl Settings {
     }
 
     fn finish(mut self) -> Result<Options, OptionsError> {
-        self.options.deliver = match (self.deliver, self.every_host) {
+        self.options.delivery = match (self.deliver, self.every_host) {
             (Word::File | Word::Ticket, true) => {
                 return Err(OptionsError::Needs {
                     option: "--answer-credentials-to-every-host-of-the-pull",
                     needs: "--deliver answer",
                 });
             }
-            (Word::File, false) => Deliver::File,
-            (Word::Ticket, false) => Deliver::Ticket,
-            (Word::Answer, every_host) => Deliver::Answer { every_host },
+            (Word::File, false) => Delivery::AuthFile,
+            (Word::Ticket, false) => Delivery::Ticket,
+            (Word::Answer, every_host) => Delivery::Answer { every_host },
         };
-        if self.options.deliver == Deliver::Ticket && !self.options.pull_record {
+        if self.options.delivery == Delivery::Ticket && !self.options.pull_record {
             return Err(OptionsError::Needs {
                 option: "--no-pull-record",
                 needs: "--deliver file: a ticket is always for one service account",
