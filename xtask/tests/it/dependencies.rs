@@ -40,7 +40,7 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     (
         "provider",
         &["documents", "engine", "golang", "handover", "nodefiles", "protobuf"],
-        &["lexopt", "rustix", "rustls", "serde", "serde_json", "thiserror"],
+        &["httparse", "lexopt", "rustix", "rustls", "serde", "serde_json", "thiserror"],
     ),
     (
         "images",
