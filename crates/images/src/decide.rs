@@ -4,7 +4,7 @@ use std::fmt;
 
 use pullwright_engine::containerd::{Endpoint, Role};
 use pullwright_engine::credentials::{AuthFile, Lookup};
-use pullwright_engine::reference::Reference;
+use pullwright_engine::reference::{Reference, canonical_host};
 use pullwright_engine::registries::{NotAsked, PullBy, RegistriesConf};
 
 use crate::auth_config::AuthConfig;
@@ -135,16 +135,8 @@ pub(crate) fn is_host(endpoint: &Endpoint, host: &str) -> bool {
         "http" => ":80",
         _ => ":443",
     };
-    let plain = |host: &str| canonical(host.strip_suffix(port).unwrap_or(host)).to_ascii_lowercase();
+    let plain = |host: &str| canonical_host(host.strip_suffix(port).unwrap_or(host)).to_ascii_lowercase();
     plain(&endpoint.host) == plain(host)
-}
-
-/// Docker Hub has three names.
-fn canonical(host: &str) -> &str {
-    match host {
-        "registry-1.docker.io" | "index.docker.io" => "docker.io",
-        other => other,
-    }
 }
 
 impl Whose {

@@ -6,8 +6,8 @@
 //! on the mirror.
 
 use super::asked::{place_of, sources};
-use super::certs_d::DOCKER_HUB;
 use super::{Capabilities, Capability, Host, HostsToml, Scheme};
+use crate::reference::contacted_host;
 use crate::registries::{MirrorUse, PullBy, PullSource, RegistriesConf, Registry, SourceRole};
 
 /// Plans the file of `host`; `below` are the entries for paths in it.
@@ -62,7 +62,7 @@ fn capabilities(serves: MirrorUse) -> Capabilities {
 /// same where the scheme is `http` and TLS is configured.
 fn at(location: &str, insecure: bool, capabilities: Capabilities) -> Host {
     let (host, path) = location.split_at(location.find('/').unwrap_or(location.len()));
-    let host = if host == "docker.io" { DOCKER_HUB } else { host };
+    let host = contacted_host(host);
     Host {
         scheme: if insecure { Scheme::Http } else { Scheme::Https },
         path: format!("/v2{path}"),
