@@ -51,7 +51,7 @@ fn candidate_tree(
     }
     let last = planned.sources.len().saturating_sub(1);
     for (index, source) in planned.sources.iter().enumerate() {
-        let asked = planned.fails.is_none() && words::is_asked(source);
+        let asked = planned.asks(source);
         let mark = if asked {
             *number += 1;
             paint(STRONG, format!("{number}."))

@@ -1,6 +1,6 @@
 //! The plan that `explain` shows and `pull` carries out, from the files that the command line names.
 
-use pullwright_engine::plan::{self, Inputs, PullPlan};
+use pullwright_engine::plan::{self, PullInputs, PullPlan};
 
 use crate::args::PullArguments;
 use crate::inputs::configured::Configured;
@@ -25,7 +25,7 @@ pub(crate) fn planned(
     for warning in configured.warnings.iter().chain(&cluster.warnings) {
         warning.write(streams.err)?;
     }
-    let plan = plan::plan(&Inputs {
+    let plan = plan::plan(&PullInputs {
         image: &arguments.image,
         namespace: &arguments.namespace,
         secrets: &cluster.secrets,

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use pullwright_engine::registries::{Candidate, PullSource};
+use pullwright_engine::plan::routes;
+use pullwright_engine::registries::{Candidate, PullBy, PullSource};
 use serde::Serialize;
 
 use crate::args::Resolve;
@@ -36,18 +37,17 @@ pub(crate) fn run(arguments: &Resolve, streams: &mut Streams<'_>) -> Result<RunO
     for warning in warnings.iter().chain(&manifests::passed_over(&manifests)) {
         warning.write(streams.err)?;
     }
-    let candidates = match registries.candidates(&arguments.image, &short_names) {
-        Ok(candidates) => candidates,
+    let routes = match routes(&registries, &arguments.image, &short_names) {
+        Ok(routes) => routes,
         Err(error) => {
             Message { help: error.help(), ..Message::error(error.to_string()) }.write(streams.err)?;
             return Ok(RunOutcome::Findings);
         }
     };
-    let resolved = candidates.into_iter().map(|candidate| {
-        let (sources, fails) = match registries.pull_sources(&candidate.reference) {
-            Ok(sources) => (sources, None),
-            Err(error) => (Vec::new(), Some(error.to_string())),
-        };
+    let resolved = routes.into_iter().map(|(candidate, route)| {
+        let fails = route.fails.map(|error| error.to_string());
+        let serving = route.sources.into_iter().filter(|source| source.serves.serves(route.by));
+        let sources = if fails.is_some() { Vec::new() } else { serving.collect() };
         Resolved { candidate, fails, sources }
     });
     let resolution = Resolution { image: arguments.image.clone(), candidates: resolved.collect() };
@@ -64,8 +64,10 @@ pub(crate) fn run(arguments: &Resolve, streams: &mut Streams<'_>) -> Result<RunO
 
 impl Resolution {
     fn usable(&self) -> impl Iterator<Item = &PullSource> {
-        let sources = self.candidates.iter().flat_map(|resolved| &resolved.sources);
-        sources.filter(|source| source.blocked_by.is_none())
+        self.candidates.iter().flat_map(|resolved| {
+            let by = PullBy::of(&resolved.candidate.reference);
+            resolved.sources.iter().filter(move |source| source.is_asked(by))
+        })
     }
 }
 

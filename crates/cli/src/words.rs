@@ -8,21 +8,18 @@ use pullwright_engine::plan::{
     Invocation, PlanError, PlannedCandidate, PlannedSource, ProviderMatch, PullPlan,
 };
 use pullwright_engine::reference::Reference;
-use pullwright_engine::registries::{CandidateReason, MirrorUse, Role};
+use pullwright_engine::registries::{CandidateReason, MirrorUse, SourceRole};
 
 use crate::diagnostic::Message;
 use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
 
-/// Whether a pull asks this source at all.
-pub(crate) fn is_asked(source: &PlannedSource) -> bool {
-    source.serves_this_pull && source.source.blocked_by.is_none()
-}
-
 /// How many sources can be asked with a chance to succeed.
 pub(crate) fn usable_sources(plan: &PullPlan) -> usize {
-    let candidates = plan.candidates.iter().filter(|candidate| candidate.fails.is_none());
-    let sources = candidates.flat_map(|candidate| &candidate.sources);
-    sources.filter(|source| is_asked(source) && !lookup_failed(&source.credential)).count()
+    let usable = |candidate: &&PlannedCandidate, source: &&PlannedSource| {
+        candidate.asks(source) && !lookup_failed(&source.credential)
+    };
+    let candidates = plan.candidates.iter();
+    candidates.map(|candidate| candidate.sources.iter().filter(|source| usable(&candidate, source)).count()).sum()
 }
 
 pub(crate) fn has_credential(choice: &Choice) -> bool {
@@ -101,10 +98,10 @@ pub(crate) fn source(source: &PlannedSource, asked: bool) -> String {
     let reference = short(&source.source.reference);
     let reference = if asked { reference } else { paint(FAINT, reference) };
     let mut notes = vec![match source.source.role {
-        Role::Mirror if source.objects.is_empty() => "mirror".to_owned(),
-        Role::Mirror => format!("mirror from {}", objects(&source.objects)),
-        Role::Location => "the registry itself".to_owned(),
-        Role::Direct => "asked directly".to_owned(),
+        SourceRole::Mirror if source.objects.is_empty() => "mirror".to_owned(),
+        SourceRole::Mirror => format!("mirror from {}", objects(&source.objects)),
+        SourceRole::Location => "the registry itself".to_owned(),
+        SourceRole::Direct => "asked directly".to_owned(),
     }];
     if !source.serves_this_pull {
         let only = match source.source.serves {

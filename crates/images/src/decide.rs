@@ -4,8 +4,8 @@ use std::fmt;
 
 use pullwright_engine::containerd::{Endpoint, Role};
 use pullwright_engine::credentials::{AuthFile, Lookup};
-use pullwright_engine::reference::Reference;
-use pullwright_engine::registries::RegistriesConf;
+use pullwright_engine::reference::{Reference, canonical_host};
+use pullwright_engine::registries::{NotAsked, PullBy, RegistriesConf};
 
 use crate::auth_config::AuthConfig;
 
@@ -80,13 +80,12 @@ pub(crate) enum Why {
 /// Decides the calls with the credentials of a file.
 pub(crate) fn decide(inputs: &Inputs<'_>) -> Calls {
     let mut decided = Calls::default();
-    for source in inputs.registries.all_sources(inputs.reference) {
-        if !source.serves.serves(inputs.reference) {
-            continue;
-        }
+    let route = inputs.registries.route(inputs.reference, PullBy::of(inputs.reference));
+    for source in &route.sources {
         let repository = source.reference.name().to_owned();
-        let call = match source.blocked_by {
-            Some(prefix) => Err(Why::Blocked(prefix)),
+        let call = match source.not_asked(route.by) {
+            Some(NotAsked::ServesOnly(_)) => continue,
+            Some(NotAsked::BlockedBy(prefix)) => Err(Why::Blocked(prefix.to_owned())),
             None => call(inputs, &source.reference),
         };
         match call {
@@ -136,16 +135,8 @@ pub(crate) fn is_host(endpoint: &Endpoint, host: &str) -> bool {
         "http" => ":80",
         _ => ":443",
     };
-    let plain = |host: &str| canonical(host.strip_suffix(port).unwrap_or(host)).to_ascii_lowercase();
+    let plain = |host: &str| canonical_host(host.strip_suffix(port).unwrap_or(host)).to_ascii_lowercase();
     plain(&endpoint.host) == plain(host)
-}
-
-/// Docker Hub has three names.
-fn canonical(host: &str) -> &str {
-    match host {
-        "registry-1.docker.io" | "index.docker.io" => "docker.io",
-        other => other,
-    }
 }
 
 impl Whose {

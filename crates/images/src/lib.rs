@@ -32,7 +32,6 @@ mod service;
 mod sweep;
 mod tickets;
 mod upstream;
-mod usage;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -51,7 +50,7 @@ use crate::service::Service;
 use crate::upstream::Upstream;
 
 pub use listen::ListenError;
-pub use options::{Command, Options, OptionsError, parse};
+pub use options::{Command, Options, parse};
 
 /// Why the service does not serve.
 #[derive(Debug, thiserror::Error)]
@@ -78,8 +77,8 @@ pub fn main(
         }
     };
     match command {
-        Command::Help => say(usage::HELP),
-        Command::Version => say(&usage::version()),
+        Command::Help => say(&options::PROGRAM.help()),
+        Command::Version => say(concat!("pullwright-images (pullwright) ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::Check(options) => check::run(&options, &var),
         Command::Serve(options) => match run(options, &var) {
             Ok(()) => ExitCode::SUCCESS,

@@ -1,11 +1,12 @@
-//! What the service is told on its command line and in its environment.
+//! What the service does, by its command line and its environment; the table of its options, from which parsing, `--help` and
+//! the documentation come.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lexopt::prelude::*;
 use pullwright_engine::registries::LoaderEnv;
+use pullwright_flags::{Flag, FlagError, Program, Rejected, Section, Value};
 use pullwright_handover::Bounds;
 
 /// What to do.
@@ -13,7 +14,7 @@ use pullwright_handover::Bounds;
 pub enum Command {
     /// Serve.
     Serve(Options),
-    /// Look whether it could serve, and say so.
+    /// Look whether the service could serve, and print what is wrong.
     Check(Options),
     /// `--help`.
     Help,
@@ -66,41 +67,98 @@ impl Default for Options {
     }
 }
 
-/// Why the command line cannot be followed.
-#[derive(Debug, thiserror::Error)]
-pub enum OptionsError {
-    /// Not an option, or one without its value.
-    #[error(transparent)]
-    Usage(#[from] lexopt::Error),
-    /// A value that the option does not take.
-    #[error("{option} does not take {value:?}: {expected}")]
-    Value {
-        /// The option.
-        option: String,
-        /// What was given.
-        value: OsString,
-        /// What it takes.
-        expected: &'static str,
-    },
+/// What options set while they are read.
+#[derive(Default)]
+pub(crate) struct Settings {
+    options: Options,
+    check: bool,
+    question: Option<Command>,
 }
 
-const ENV_PREFIX: &str = "PULLWRIGHT_IMAGES_";
+const USAGE: &str = "\
+pullwright-images: a CRI image service in front of containerd that pulls with the credentials of the Pod's namespace.
 
-/// The options with a value.
-const VALUED: &[&str] = &[
-    "listen",
-    "containerd",
-    "certs-d",
-    "registries-conf",
-    "registries-conf-dir",
-    "auth-dir",
-    "lock-dir",
-    "remove-unclaimed-after",
-    "remove-tickets-after",
-    "remove-in-use-after",
-    "global-auth-file",
-    "metrics",
-    "drain",
+The kubelet calls it in place of containerd (imageServiceEndpoint). It passes every call on as it is. For a pull that
+brings a ticket of crio-credential-provider (--deliver ticket), it takes the auth file of that ticket and calls
+containerd with each credential in turn, for the one host that the credential was written for. Exit codes: 0 it ended,
+or --check found nothing wrong; 1 it cannot serve, or --check found out why; 2 wrong usage.
+
+  pullwright-images [OPTIONS]
+  pullwright-images --check [OPTIONS]
+
+You can also set each option in the environment, as PULLWRIGHT_IMAGES_ and its name in capitals
+(PULLWRIGHT_IMAGES_AUTH_DIR); the command line wins.
+";
+
+/// The command line of the service.
+pub(crate) const PROGRAM: Program<Settings> = Program {
+    env_prefix: "PULLWRIGHT_IMAGES_",
+    usage: USAGE,
+    word: |_, _| false,
+    sections: &[Section { title: "", flags: FLAGS }],
+};
+
+const FLAGS: &[Flag<Settings>] = &[
+    Flag::value("listen", "SOCKET", "for the kubelet [default: /run/pullwright/images.sock]", |settings, value| {
+        settings.options.listen = socket(value)?;
+        Ok(())
+    }),
+    Flag::value("containerd", "SOCKET", "where containerd listens [default: /run/containerd/containerd.sock]", |settings, value| {
+        settings.options.containerd = socket(value)?;
+        Ok(())
+    }),
+    Flag::value("certs-d", "FOLDER[:FOLDER]", "containerd's config_path [default: /etc/containerd/certs.d]", |settings, value| {
+        settings.options.certs_d = std::env::split_paths(value.as_os_str()).collect();
+        Ok(())
+    }),
+    Flag::value("registries-conf", "FILE", "the main file, which must exist [default: /etc/containers/registries.conf]", |settings, value| {
+        settings.options.registries_conf = Some(value.path());
+        Ok(())
+    }),
+    Flag::value("registries-conf-dir", "DIR", "the only folder of drop-ins [default: registries.conf.d of /etc and /usr/share]", |settings, value| {
+        settings.options.registries_conf_dir = Some(value.path());
+        Ok(())
+    }),
+    Flag::value("auth-dir", "DIR", "where the plugin puts auth files [default: /etc/crio/auth]", |settings, value| {
+        settings.options.auth_dir = value.path();
+        Ok(())
+    }),
+    Flag::value("lock-dir", "DIR", "where plugins queue [default: /run/crio-credential-provider/locks]", |settings, value| {
+        settings.options.lock_dir = value.path();
+        Ok(())
+    }),
+    Flag::value("remove-unclaimed-after", "SECONDS", "remove a file without a ticket, which no pull gets here [default: 2]", |settings, value| {
+        settings.options.bounds.sweep.unclaimed = seconds(value, 1, "use 1 to 86400 seconds")?;
+        Ok(())
+    }),
+    Flag::value("remove-tickets-after", "SECONDS", "remove the file of a ticket that no pull brought; use the plugin's value [default: 300]", |settings, value| {
+        settings.options.bounds.sweep.ticket = seconds(value, 5, "use 5 to 86400 seconds")?;
+        Ok(())
+    }),
+    Flag::value("remove-in-use-after", "SECONDS", "remove a file that a pull took and left behind [default: 3600]", |settings, value| {
+        settings.options.bounds.sweep.in_use = seconds(value, 5, "use 5 to 86400 seconds")?;
+        Ok(())
+    }),
+    Flag::value("global-auth-file", "FILE", "the node's own credentials, for pulls without an auth file [default: none]", |settings, value| {
+        settings.options.global_auth_file = Some(value.path());
+        Ok(())
+    }),
+    Flag::value("metrics", "SOCKET", "counters for Prometheus over HTTP [default: none]", |settings, value| {
+        settings.options.metrics = Some(socket(value)?);
+        Ok(())
+    }),
+    Flag::value("drain", "SECONDS", "how long pulls may run on after SIGTERM [default: 30]", |settings, value| {
+        settings.options.drain = seconds(value, 0, "use 0 to 86400 seconds")?;
+        Ok(())
+    }),
+    Flag::<Settings>::switch(
+        "check",
+        "look at sockets, folders and files, and print what to do; changes nothing",
+        |settings, on| settings.check = on,
+    )
+    .not_in_environment(),
+    Flag::question("help", "print this help", |settings| settings.question = Some(Command::Help)),
+    Flag::question("version", "print the version", |settings| settings.question = Some(Command::Version)),
 ];
 
 /// Parses the command line over the environment.
@@ -110,62 +168,14 @@ const VALUED: &[&str] = &[
 pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     var: &impl Fn(&str) -> Option<OsString>,
-) -> Result<Command, OptionsError> {
-    let mut options = Options::default();
-    for name in VALUED {
-        let variable = format!("{ENV_PREFIX}{}", name.replace('-', "_").to_ascii_uppercase());
-        if let Some(value) = var(&variable).filter(|value| !value.is_empty()) {
-            options.set(name, value, &variable)?;
-        }
-    }
-    let mut check = false;
-    let mut parser = lexopt::Parser::from_args(arguments);
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("help") | Short('h') => return Ok(Command::Help),
-            Long("version") => return Ok(Command::Version),
-            Long("check") => check = true,
-            Long(name) if VALUED.contains(&name) => {
-                let name = name.to_owned();
-                options.set(&name, parser.value()?, &format!("--{name}"))?;
-            }
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    Ok(if check { Command::Check(options) } else { Command::Serve(options) })
+) -> Result<Command, FlagError> {
+    let mut settings = Settings::default();
+    PROGRAM.parse(&mut settings, arguments, var)?;
+    let Settings { options, check, question } = settings;
+    Ok(question.unwrap_or(if check { Command::Check(options) } else { Command::Serve(options) }))
 }
 
 impl Options {
-    fn set(&mut self, name: &str, value: OsString, shown: &str) -> Result<(), OptionsError> {
-        let refuse =
-            |value: OsString, expected| OptionsError::Value { option: shown.to_owned(), value, expected };
-        match name {
-            "listen" => self.listen = socket(value).map_err(|value| refuse(value, SOCKET))?,
-            "containerd" => self.containerd = socket(value).map_err(|value| refuse(value, SOCKET))?,
-            "metrics" => self.metrics = Some(socket(value).map_err(|value| refuse(value, SOCKET))?),
-            "certs-d" => self.certs_d = std::env::split_paths(&value).collect(),
-            "registries-conf" => self.registries_conf = Some(value.into()),
-            "registries-conf-dir" => self.registries_conf_dir = Some(value.into()),
-            "auth-dir" => self.auth_dir = value.into(),
-            "lock-dir" => self.lock_dir = value.into(),
-            "remove-unclaimed-after" => {
-                self.bounds.sweep.unclaimed =
-                    seconds(&value, 1).ok_or_else(|| refuse(value, "use 1 to 86400 seconds"))?;
-            }
-            "remove-tickets-after" => {
-                self.bounds.sweep.ticket =
-                    seconds(&value, 5).ok_or_else(|| refuse(value, "use 5 to 86400 seconds"))?;
-            }
-            "remove-in-use-after" => {
-                self.bounds.sweep.in_use =
-                    seconds(&value, 5).ok_or_else(|| refuse(value, "use 5 to 86400 seconds"))?;
-            }
-            "global-auth-file" => self.global_auth_file = Some(value.into()),
-            _ => self.drain = seconds(&value, 0).ok_or_else(|| refuse(value, "use 0 to 86400 seconds"))?,
-        }
-        Ok(())
-    }
-
     /// Where `registries.conf` is, in the environment that `var` gives.
     pub(crate) fn loader(&self, var: &dyn Fn(&str) -> Option<OsString>) -> LoaderEnv {
         let mut loader = LoaderEnv::from_vars(var, rustix::process::getuid().as_raw());
@@ -175,20 +185,21 @@ impl Options {
     }
 }
 
-const SOCKET: &str = "use the absolute path of a socket, or unix:// and that path";
-
 /// The path of a socket, also as the kubelet writes it.
-fn socket(value: OsString) -> Result<PathBuf, OsString> {
-    let path = match value.to_str().and_then(|text| text.strip_prefix("unix://")) {
+fn socket(value: Value) -> Result<PathBuf, Rejected> {
+    let path = match value.as_os_str().to_str().and_then(|text| text.strip_prefix("unix://")) {
         Some(path) => PathBuf::from(path),
-        None => PathBuf::from(&value),
+        None => PathBuf::from(value.as_os_str()),
     };
-    if path.is_absolute() { Ok(path) } else { Err(value) }
+    if path.is_absolute() {
+        Ok(path)
+    } else {
+        Err(value.reject("use the absolute path of a socket, or unix:// and that path"))
+    }
 }
 
-fn seconds(value: &OsStr, least: u64) -> Option<Duration> {
-    let seconds = value.to_str()?.parse().ok()?;
-    (least..=86_400).contains(&seconds).then(|| Duration::from_secs(seconds))
+fn seconds(value: Value, least: u64, expected: &'static str) -> Result<Duration, Rejected> {
+    value.within(least..=86_400, expected).map(Duration::from_secs)
 }
 
 #[cfg(test)]
@@ -246,9 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn the_help_names_every_option() {
-        for option in VALUED {
-            assert!(crate::usage::HELP.contains(&format!("--{option} ")), "{option}");
-        }
+    fn the_documentation_has_the_table_of_options() {
+        let page = include_str!("../../../docs/images.md");
+        assert!(page.contains(&PROGRAM.markdown()), "docs/images.md needs this table:\n{}", PROGRAM.markdown());
+        assert!(PROGRAM.help().lines().all(|line| line.chars().count() <= 120), "{}", PROGRAM.help());
     }
 }

@@ -7,9 +7,10 @@
 use std::time::Instant;
 
 use pullwright_engine::kubelet::{Request, Response};
+use pullwright_engine::plan::Delivery;
 use pullwright_handover::{AuthFileName, Earlier, Handover};
 
-use crate::answer::{self, Deliver};
+use crate::answer;
 use crate::error::Error;
 use crate::outcome::Outcome;
 use crate::run::{Env, namespace_of, open_handover, read_claims};
@@ -21,7 +22,7 @@ type Provided = Result<(Outcome, Response), Error>;
 /// it that the pull finds none of another's, and answers that it is this service account's.
 pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: Provided, deadline: Instant) -> Provided {
     let has_one = provided.as_ref().is_ok_and(|(outcome, _)| outcome.provides());
-    if has_one || env.options.deliver != Deliver::File || !env.options.pull_record {
+    if has_one || env.options.delivery != Delivery::AuthFile || !env.options.pull_record {
         return provided;
     }
     let Some((handover, name)) = handed_over(env, request) else { return provided };

@@ -1,4 +1,4 @@
-//! `check`: one request from a file, and the plan that comes of it. Nothing is written for the runtime.
+//! `check`: what the plugin would do for a request in a file, as JSON. Nothing is written for the runtime.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use pullwright_engine::credentials::Wanted;
 use pullwright_engine::kubelet::{Namespace, Request};
-use pullwright_engine::plan::{Inputs, plan};
+use pullwright_engine::plan::{ProvisionReport, provision};
 use pullwright_nodefiles::NodeRoot;
+use serde::Serialize;
 
 use crate::error::Error;
 use crate::options::Options;
@@ -17,7 +18,17 @@ use crate::report::Report;
 use crate::run::{self, Env};
 use crate::secrets::Asker;
 
-/// Prints the plan for the request as JSON.
+/// What `check` prints.
+#[derive(Serialize)]
+struct Checked<'a> {
+    /// The image, as the kubelet names it in its request.
+    image: &'a str,
+    namespace: &'a str,
+    #[serde(flatten)]
+    report: ProvisionReport,
+}
+
+/// Prints what a run would provide for the request.
 pub(crate) fn run(
     options: &Options,
     request: &Path,
@@ -27,27 +38,29 @@ pub(crate) fn run(
     let text = fs::read(request).map_err(|source| Error::RequestFile { path: request.to_owned(), source })?;
     let request = Request::parse(&text)?;
     let claims = run::read_claims(&request)?;
-    let named = claims.as_ref().map(|claims| claims.namespace.clone());
-    let namespace = named.or(namespace).ok_or(Error::NoNamespace)?;
+    let of_run = run::namespace_of(claims.as_ref(), options).cloned();
+    let namespace = of_run.or(namespace).ok_or(Error::NoNamespace)?;
     let node = NodeRoot::this_machine();
     let report = Report::aloud();
     let env = Env { options, var, report: &report };
-    let asker = claims.as_ref().map(|claims| Asker { request: &request, claims });
-    // Every Secret is looked at closely: whoever asks wants to know what is wrong with them.
-    let found = run::find_secrets(options, &node, asker, &namespace, &Wanted::anything(), Instant::now())?;
-    found.lines().for_each(|why| report.passed_over(why));
-    let plan = plan(&Inputs {
-        image: request.image(),
-        namespace: namespace.as_str(),
-        secrets: &found.secrets,
-        global: run::global_auth_file(&env, &node).as_ref(),
-        registries: &run::registries(var, options, &node)?,
-        // With files that CRI-O does not start with, its default is as good an answer as any.
-        short_names: &node.short_name_rule().unwrap_or_default(),
-        providers: None,
-        plugin: "crio-credential-provider",
-    })?;
-    let mut out = serde_json::to_vec_pretty(&plan).map_err(|error| Error::Answer(error.into()))?;
+    let image = request.image();
+    let sources = run::sources(&env, &node, image)?;
+    let provided = match &sources {
+        None => ProvisionReport::no_mirrors(),
+        Some(sources) => {
+            let asker = claims.as_ref().map(|claims| Asker { request: &request, claims });
+            // A run passes over the Secrets that do not name a host of the pull. Whoever checks wants to know what is wrong with
+            // them, too.
+            let names = sources.iter().map(|source| source.reference.name());
+            let wanted = Wanted::of(names).in_every_document();
+            let found = run::find_secrets(options, &node, asker, &namespace, &wanted, Instant::now())?;
+            found.lines().for_each(|why| report.passed_over(why));
+            let (global, delivery) = (run::global_auth_file(&env, &node), options.delivery);
+            provision(image, sources, &found.secrets, global.as_ref(), delivery).report(delivery)
+        }
+    };
+    let checked = Checked { image, namespace: namespace.as_str(), report: provided };
+    let mut out = serde_json::to_vec_pretty(&checked).map_err(|error| Error::Answer(error.into()))?;
     out.push(b'\n');
     std::io::stdout().write_all(&out).map_err(Error::Answer)
 }

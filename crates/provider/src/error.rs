@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 use pullwright_engine::kubelet::exec::RequestError;
 use pullwright_engine::kubelet::token::TokenError;
-use pullwright_engine::plan::PlanError;
+use pullwright_engine::plan::Withheld;
 use pullwright_engine::reference::ReferenceError;
 use pullwright_handover::{FolderError, NoImage, PutError, SweeperError, TicketError};
 use pullwright_nodefiles::LoadError;
 
-use crate::answer::AnswerError;
 use crate::cluster::ClusterError;
 use crate::run::REQUEST_MAX;
 use crate::secrets::SecretsError;
@@ -70,13 +69,10 @@ pub enum Error {
     Sweeper(#[from] SweeperError),
     /// There are credentials, and to answer them would show one to a host that it is not for.
     #[error(transparent)]
-    Withheld(#[from] AnswerError),
+    Withheld(#[from] Withheld),
     /// Standard output is closed.
     #[error("cannot write the answer to standard output: {0}")]
     Answer(io::Error),
-    /// `check` has no plan to show.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
     /// `check` cannot read the request.
     #[error("cannot read the request {path:?}: {source}")]
     RequestFile {
@@ -105,7 +101,7 @@ impl Error {
             }
             Self::Withheld(_) => "withheld",
             Self::Answer(_) => "no-answer",
-            Self::Plan(_) | Self::RequestFile { .. } => "no-plan",
+            Self::RequestFile { .. } => "no-plan",
         }
     }
 }

@@ -23,7 +23,7 @@ mod run;
 pub mod secrets;
 mod shown;
 mod tidying;
-mod usage;
+mod version;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -31,7 +31,6 @@ use std::process::ExitCode;
 
 use rustix::process::DumpableBehavior;
 
-pub use answer::{AnswerError, Deliver};
 pub use cluster::{Cluster, ClusterError};
 pub use error::Error;
 pub use options::{Command, Options, OptionsError, SecretsFrom};
@@ -60,9 +59,9 @@ pub fn main(
         let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
     let result = match command {
-        Command::Help => say(usage::HELP),
-        Command::Version => say(&usage::version()),
-        Command::VersionJson => say(&usage::version_json()),
+        Command::Help => say(&options::PROGRAM.help()),
+        Command::Version => say(&version::text()),
+        Command::VersionJson => say(&version::json()),
         Command::Sweep(options) => run::sweep(&options),
         Command::Check { options, request, namespace } => check::run(&options, &request, namespace, &var),
         Command::Provide(options) => provide(&options, &var),

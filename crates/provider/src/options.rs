@@ -1,21 +1,25 @@
-//! What the plugin is told on its command line and in its environment.
+//! What the plugin does, by its command line and its environment. The options themselves are in [`table`].
 
-use std::ffi::{OsStr, OsString};
+mod table;
+
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lexopt::prelude::*;
 use pullwright_engine::kubelet::Namespace;
+use pullwright_engine::plan::Delivery;
+use pullwright_flags::FlagError;
 use pullwright_handover::Bounds;
 
-use crate::answer::Deliver;
+pub(crate) use table::PROGRAM;
+
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// Answer a request of the kubelet.
     Provide(Options),
-    /// Replay a request from a file and print the plan.
+    /// Print what the plugin would do for a request in a file.
     Check {
         /// The same options as for the real thing.
         options: Options,
@@ -24,7 +28,7 @@ pub enum Command {
         /// The namespace, for a request without token.
         namespace: Option<Namespace>,
     },
-    /// Be the sweeper of an auth folder.
+    /// Remove what no pull came for from an auth folder.
     Sweep(Options),
     /// `--help`.
     Help,
@@ -49,8 +53,8 @@ pub struct Options {
     pub bounds: Bounds,
     /// `--global-auth-file`
     pub global_auth_file: PathBuf,
-    /// `--deliver` and the flag that is named for its danger.
-    pub deliver: Deliver,
+    /// `--deliver` and `--answer-credentials-to-every-host-of-the-pull`
+    pub delivery: Delivery,
     /// Unless `--no-pull-record`.
     pub pull_record: bool,
     /// `--secrets` and `--secrets-folder`
@@ -94,7 +98,7 @@ impl Default for Options {
             lock_dir: pullwright_handover::DEFAULT_LOCK_FOLDER.into(),
             bounds: Bounds::default(),
             global_auth_file: "/var/lib/kubelet/config.json".into(),
-            deliver: Deliver::File,
+            delivery: Delivery::AuthFile,
             pull_record: true,
             secrets: SecretsFrom::List,
             namespace_without_token: None,
@@ -108,22 +112,12 @@ impl Default for Options {
     }
 }
 
-/// Why the command line cannot be followed.
+/// Why the command line or the environment cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
-    /// Not an option, or one without its value.
+    /// Not an option, or a value that an option does not take.
     #[error(transparent)]
-    Usage(#[from] lexopt::Error),
-    /// A value that the option does not take.
-    #[error("{option} does not take {value:?}: {expected}")]
-    Value {
-        /// The option.
-        option: String,
-        /// What was given.
-        value: OsString,
-        /// What it takes.
-        expected: &'static str,
-    },
+    Flag(#[from] FlagError),
     /// An option that only makes sense with another one.
     #[error("{option} needs {needs}")]
     Needs {
@@ -134,36 +128,9 @@ pub enum OptionsError {
     },
 }
 
-/// The longest time for Secrets: the kubelet kills the plugin after 60 s, and the hand-over may take 40.
-const API_TIMEOUT_MAX: u64 = 19;
 /// The sub-command with which a put starts the sweeper.
 const SWEEP: &str = "sweep";
-const ENV_PREFIX: &str = "CRIO_CREDENTIAL_PROVIDER_";
 const ANNOTATION: &str = "pullwright.dev/pull-secrets";
-
-/// The options with a value, then those without.
-const VALUED: &[&str] = &[
-    "registries-conf",
-    "registries-conf-dir",
-    "auth-dir",
-    "lock-dir",
-    "remove-unclaimed-after",
-    "remove-tickets-after",
-    "remove-in-use-after",
-    "global-auth-file",
-    "deliver",
-    "secrets",
-    "secrets-annotation",
-    "secrets-folder",
-    "namespace-without-token",
-    "server",
-    "certificate-authority",
-    "kubeconfig",
-    "api-timeout",
-    "journal-socket",
-];
-const SWITCHES: &[&str] =
-    &["answer-credentials-to-every-host-of-the-pull", "no-pull-record", "proxy-from-environment"];
 
 /// Parses the command line over the environment.
 ///
@@ -174,42 +141,8 @@ pub(crate) fn parse(
     var: &impl Fn(&str) -> Option<OsString>,
 ) -> Result<Command, OptionsError> {
     let mut settings = Settings::default();
-    for name in VALUED.iter().chain(SWITCHES) {
-        let variable = format!("{ENV_PREFIX}{}", name.replace('-', "_").to_ascii_uppercase());
-        if let Some(value) = var(&variable).filter(|value| !value.is_empty()) {
-            settings.set(name, value, &variable)?;
-        }
-    }
-    let (mut check, mut sweep, mut request, mut namespace) = (false, false, None, None);
-    let mut parser = lexopt::Parser::from_args(arguments);
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("help") | Short('h') => return Ok(Command::Help),
-            Long("version") => return Ok(Command::Version),
-            Long("version-json") => return Ok(Command::VersionJson),
-            Long("request") if check => request = Some(PathBuf::from(parser.value()?)),
-            Long("namespace") if check => namespace = Some(namespace_in(parser.value()?, "--namespace")?),
-            Long(name) => {
-                let name = name.to_owned();
-                if VALUED.contains(&name.as_str()) {
-                    settings.set(&name, parser.value()?, &format!("--{name}"))?;
-                } else if SWITCHES.contains(&name.as_str()) {
-                    settings.set(&name, "true".into(), &format!("--{name}"))?;
-                } else {
-                    return Err(Long(&name).unexpected().into());
-                }
-            }
-            Value(word) if word == "check" && !check && !sweep => check = true,
-            Value(word) if word == SWEEP && !check && !sweep => sweep = true,
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    let options = settings.finish()?;
-    if check {
-        let request = request.ok_or(OptionsError::Needs { option: "check", needs: "--request FILE" })?;
-        return Ok(Command::Check { options, request, namespace });
-    }
-    Ok(if sweep { Command::Sweep(options) } else { Command::Provide(options) })
+    PROGRAM.parse(&mut settings, arguments, var)?;
+    settings.finish()
 }
 
 impl Options {
@@ -230,20 +163,34 @@ impl Options {
     }
 }
 
-/// Options while they are read: some decide together.
+/// What options set while they are read: some decide together.
 #[derive(Default)]
-struct Settings {
+pub(crate) struct Settings {
     options: Options,
+    /// A question, which comes before everything else.
+    question: Option<Command>,
+    verb: Verb,
+    request: Option<PathBuf>,
+    namespace: Option<Namespace>,
     named: bool,
     annotation: Option<String>,
     folder: Option<PathBuf>,
-    deliver: Word,
+    deliver: Deliver,
     every_host: bool,
+}
+
+/// The sub-command.
+#[derive(Default, PartialEq, Eq)]
+enum Verb {
+    #[default]
+    Provide,
+    Check,
+    Sweep,
 }
 
 /// The word behind `--deliver`.
 #[derive(Default)]
-enum Word {
+enum Deliver {
     #[default]
     File,
     Ticket,
@@ -251,86 +198,21 @@ enum Word {
 }
 
 impl Settings {
-    fn set(&mut self, name: &str, value: OsString, shown: &str) -> Result<(), OptionsError> {
-        let refuse =
-            |value: OsString, expected| OptionsError::Value { option: shown.to_owned(), value, expected };
-        let options = &mut self.options;
-        match name {
-            "registries-conf" => options.registries_conf = Some(value.into()),
-            "registries-conf-dir" => options.registries_conf_dir = Some(value.into()),
-            "auth-dir" => options.auth_dir = value.into(),
-            "lock-dir" => options.lock_dir = value.into(),
-            "remove-unclaimed-after" => {
-                options.bounds.sweep.unclaimed =
-                    seconds(&value, 1).ok_or_else(|| refuse(value, "use 1 to 86400 seconds"))?;
-            }
-            "remove-tickets-after" => {
-                options.bounds.sweep.ticket = seconds(&value, 5).ok_or_else(|| refuse(value, BOUND))?;
-            }
-            "remove-in-use-after" => {
-                options.bounds.sweep.in_use = seconds(&value, 5).ok_or_else(|| refuse(value, BOUND))?;
-            }
-            "global-auth-file" => options.global_auth_file = value.into(),
-            "deliver" => {
-                self.deliver = match value.to_str() {
-                    Some("file") => Word::File,
-                    Some("ticket") => Word::Ticket,
-                    Some("answer") => Word::Answer,
-                    _ => return Err(refuse(value, "use file, ticket or answer")),
-                }
-            }
-            "secrets" => {
-                self.named = match value.to_str() {
-                    Some("list") => false,
-                    Some("named") => true,
-                    _ => return Err(refuse(value, "use list or named")),
-                }
-            }
-            "secrets-annotation" => {
-                self.annotation = Some(value.into_string().map_err(|value| refuse(value, "use UTF-8"))?);
-            }
-            "secrets-folder" => self.folder = Some(value.into()),
-            "namespace-without-token" => options.namespace_without_token = Some(namespace_in(value, shown)?),
-            "server" => {
-                let server = value.into_string().map_err(|value| refuse(value, "use an https:// URL"))?;
-                if !server.starts_with("https://") {
-                    return Err(refuse(server.into(), "use an https:// URL"));
-                }
-                options.server = Some(server);
-            }
-            "certificate-authority" => options.certificate_authority = Some(value.into()),
-            "kubeconfig" => options.kubeconfig = Some(value.into()),
-            "api-timeout" => {
-                let seconds = value.to_str().and_then(|text| text.parse().ok());
-                let seconds = seconds.filter(|seconds| (1..=API_TIMEOUT_MAX).contains(seconds));
-                options.api_timeout =
-                    Duration::from_secs(seconds.ok_or_else(|| refuse(value, "use 1 to 19 seconds"))?);
-            }
-            "journal-socket" => options.journal_socket = value.into(),
-            "answer-credentials-to-every-host-of-the-pull" => self.every_host = switch(value, shown)?,
-            "no-pull-record" => options.pull_record = !switch(value, shown)?,
-            _ => options.proxy_from_environment = switch(value, shown)?,
+    fn finish(mut self) -> Result<Command, OptionsError> {
+        let needs = |option, needs| Err(OptionsError::Needs { option, needs });
+        if let Some(question) = self.question {
+            return Ok(question);
         }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Options, OptionsError> {
-        self.options.deliver = match (self.deliver, self.every_host) {
-            (Word::File | Word::Ticket, true) => {
-                return Err(OptionsError::Needs {
-                    option: "--answer-credentials-to-every-host-of-the-pull",
-                    needs: "--deliver answer",
-                });
+        self.options.delivery = match (self.deliver, self.every_host) {
+            (Deliver::File | Deliver::Ticket, true) => {
+                return needs("--answer-credentials-to-every-host-of-the-pull", "--deliver answer");
             }
-            (Word::File, false) => Deliver::File,
-            (Word::Ticket, false) => Deliver::Ticket,
-            (Word::Answer, every_host) => Deliver::Answer { every_host },
+            (Deliver::File, false) => Delivery::AuthFile,
+            (Deliver::Ticket, false) => Delivery::Ticket,
+            (Deliver::Answer, every_host) => Delivery::Answer { every_host },
         };
-        if self.options.deliver == Deliver::Ticket && !self.options.pull_record {
-            return Err(OptionsError::Needs {
-                option: "--no-pull-record",
-                needs: "--deliver file: a ticket is always for one service account",
-            });
+        if self.options.delivery == Delivery::Ticket && !self.options.pull_record {
+            return needs("--no-pull-record", "--deliver file: a ticket is always for one service account");
         }
         self.options.secrets = match (self.folder, self.named) {
             (Some(folder), _) => SecretsFrom::Folder(folder),
@@ -341,35 +223,18 @@ impl Settings {
         };
         let from_folder = matches!(self.options.secrets, SecretsFrom::Folder(_));
         if self.options.namespace_without_token.is_some() && !from_folder {
-            return Err(OptionsError::Needs {
-                option: "--namespace-without-token",
-                needs: "--secrets-folder: without a token no Secret can be asked for",
-            });
+            let why = "--secrets-folder: without a token no Secret can be asked for";
+            return needs("--namespace-without-token", why);
         }
-        Ok(self.options)
-    }
-}
-
-const BOUND: &str = "use 5 to 86400 seconds";
-
-/// How long a file may stand. Not too short for a pull that is on its way.
-fn seconds(value: &OsStr, least: u64) -> Option<Duration> {
-    let seconds = value.to_str()?.parse().ok()?;
-    (least..=86_400).contains(&seconds).then(|| Duration::from_secs(seconds))
-}
-
-fn namespace_in(value: OsString, option: &str) -> Result<Namespace, OptionsError> {
-    let expected = "use the name of a namespace";
-    let namespace = value.to_str().and_then(|text| text.parse::<Namespace>().ok());
-    namespace.ok_or_else(|| OptionsError::Value { option: option.to_owned(), value, expected })
-}
-
-/// A switch in the environment. What is neither is refused: some of them say yes to a danger.
-fn switch(value: OsString, option: &str) -> Result<bool, OptionsError> {
-    match value.to_str() {
-        Some("true" | "1" | "yes") => Ok(true),
-        Some("false" | "0" | "no") => Ok(false),
-        _ => Err(OptionsError::Value { option: option.to_owned(), value, expected: "use true or false" }),
+        let options = self.options;
+        match (self.verb, self.request, self.namespace) {
+            (Verb::Check, Some(request), namespace) => Ok(Command::Check { options, request, namespace }),
+            (Verb::Check, None, _) => needs("check", "--request FILE"),
+            (_, Some(_), _) => needs("--request", "the sub-command check"),
+            (_, None, Some(_)) => needs("--namespace", "the sub-command check"),
+            (Verb::Provide, None, None) => Ok(Command::Provide(options)),
+            (Verb::Sweep, None, None) => Ok(Command::Sweep(options)),
+        }
     }
 }
 

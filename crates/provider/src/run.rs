@@ -5,15 +5,15 @@ use std::io::{self, Read, Write};
 use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pullwright_engine::credentials::{AuthFile, Choice, DocumentError, Wanted, select};
+use pullwright_engine::credentials::{AuthFile, DocumentError, Wanted};
 use pullwright_engine::kubelet::{Claims, Namespace, Request, Response};
-use pullwright_engine::plan::{AnyPull, any_pull};
+use pullwright_engine::plan::{Delivery, Provided, provision, provision_sources};
 use pullwright_engine::reference::{Dialect, Reference};
 use pullwright_engine::registries::{LoaderEnv, PullSource, RegistriesConf};
 use pullwright_handover::{AuthFileName, FolderError, Handover, SweeperCommand, close_inherited};
 use pullwright_nodefiles::{LoadError, NodeRoot};
 
-use crate::answer::{self, Deliver};
+use crate::answer;
 use crate::apart;
 use crate::cluster::Cluster;
 use crate::error::Error;
@@ -100,24 +100,18 @@ fn provide(
     report.step(format_args!("Got {} secret(s)", found.count()));
     found.lines().for_each(|why| report.passed_over(why));
     let global = global_auth_file(env, &node);
-    let selection = ManuallyDrop::new(select(&found.secrets, global.as_ref(), names()));
-    let entries = selection.choices().filter(|choice| matches!(choice, Choice::Namespace { .. })).count();
-    if entries == 0 {
-        return nothing(Outcome::NoCredential { secrets: found.count() });
-    }
-    if let Deliver::Answer { every_host } = options.deliver {
-        let answered = answer::with_credentials(
-            request.api_version(),
-            request.image(),
-            &sources,
-            &selection,
-            every_host,
-        )?;
-        let credentials = answered.auth.len();
-        return Ok((Outcome::Answered { credentials }, answered));
-    }
-    let Some(content) = selection.auth_file() else {
-        return nothing(Outcome::NoCredential { secrets: found.count() });
+    let image = request.image();
+    let mut provision =
+        ManuallyDrop::new(provision(image, &sources, &found.secrets, global.as_ref(), options.delivery));
+    let (content, entries) = match std::mem::replace(&mut provision.provided, Provided::Nothing) {
+        Provided::Nothing => return nothing(Outcome::NoCredential { secrets: found.count() }),
+        Provided::Withheld(why) => return Err(why.into()),
+        Provided::Answer(auth) => {
+            let credentials = auth.len();
+            let answered = answer::with_credentials(request.api_version(), auth);
+            return Ok((Outcome::Answered { credentials }, answered));
+        }
+        Provided::File { content, entries } => (content, entries),
     };
     for helper in &content.helpers_left_out {
         report.passed_over(format_args!(
@@ -125,16 +119,16 @@ fn provide(
             helper.name, helper.host
         ));
     }
-    if content.sources_left_out > 0 {
+    if !content.sources_left_out.is_empty() {
         report.passed_over(format_args!(
             "{} source(s) get no credential: the auth file would be too large",
-            content.sources_left_out
+            content.sources_left_out.len()
         ));
     }
     let file = File {
-        name: AuthFileName::new(namespace, request.image())?,
+        name: AuthFileName::new(namespace, image)?,
         content: content.bytes.expose(),
-        entries: entries.saturating_sub(content.sources_left_out),
+        entries,
     };
     hand_over(env, request, &file, deadline)
 }
@@ -160,7 +154,7 @@ pub(crate) fn namespace_of<'a>(claims: Option<&'a Claims>, options: &'a Options)
 }
 
 /// The node's registries configuration, found as the options and the environment say.
-pub(crate) fn registries(
+fn registries(
     env_var: &dyn Fn(&str) -> Option<OsString>,
     options: &Options,
     node: &NodeRoot,
@@ -171,23 +165,14 @@ pub(crate) fn registries(
     node.registries(&loader)
 }
 
-/// What a pull of the image may ask; none if it asks only where the name says, for which the kubelet has
-/// `imagePullSecrets`.
-fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Option<Vec<PullSource>>, Error> {
+/// The sources that may need a credential; `None` if `imagePullSecrets` serve every pull of the image.
+pub(crate) fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Option<Vec<PullSource>>, Error> {
     let conf = ManuallyDrop::new(registries(env.var, env.options, node)?);
     let files: Vec<_> = conf.files().iter().map(|path| path.display().to_string()).collect();
     env.report.step(format_args!("Matching mirrors for registry config: {}", files.join(", ")));
     let repository = Reference::parse(Dialect::Kubelet, image)
         .map_err(|source| Error::Image { image: shown(image, IMAGE_SHOWN).into_owned(), source })?;
-    let AnyPull { mut sources, elsewhere } = any_pull(&conf, &repository);
-    if !elsewhere {
-        return Ok(None);
-    }
-    // CRI-O never asks what is blocked, so nobody there needs a credential. A runtime that takes answers has a
-    // configuration of its own: it may well ask there, with the credential that was answered.
-    if !matches!(env.options.deliver, Deliver::Answer { .. }) {
-        sources.retain(|source| source.blocked_by.is_none());
-    }
+    let Some(sources) = provision_sources(&conf, &repository, env.options.delivery) else { return Ok(None) };
     let names: Vec<_> = sources.iter().map(|source| source.reference.name()).collect();
     env.report.step(format_args!("Got mirror(s) for {image:?}: {:?}", names.join(", ")));
     Ok(Some(sources))
@@ -264,7 +249,7 @@ fn hand_over(
     let (version, image, entries) = (request.api_version(), request.image(), file.entries);
     let handover = open_handover(options)?;
     let sweeper = SweeperCommand::new(options.sweep_arguments());
-    let (path, tidying, ticket) = if options.deliver == Deliver::Ticket {
+    let (path, tidying, ticket) = if options.delivery == Delivery::Ticket {
         let put = handover.put_for_ticket(&file.name, file.content, deadline, &sweeper)?;
         (put.path, put.tidying, Some(put.ticket))
     } else {

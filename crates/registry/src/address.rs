@@ -1,12 +1,9 @@
 //! Where a repository is: the URLs of its manifests and blobs.
 
 use hyper::Uri;
-use pullwright_engine::reference::Reference;
+use pullwright_engine::reference::{Reference, contacted_host};
 
 use crate::digest::Digest;
-
-/// The host that serves the images of `docker.io`.
-const DOCKER_HUB: (&str, &str) = ("docker.io", "registry-1.docker.io");
 
 /// How a registry is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +38,7 @@ impl Repository {
         let path = reference.name().strip_prefix(host).and_then(|rest| rest.strip_prefix('/'));
         let path = path.filter(|_| !host.is_empty());
         let path = path.ok_or_else(|| AddressError::NoHost(reference.name().to_owned()))?;
-        let host = if host == DOCKER_HUB.0 { DOCKER_HUB.1 } else { host };
-        Ok(Self { host: host.to_owned(), path: path.to_owned(), namespace_proxy: namespace_proxy.to_owned() })
+        Ok(Self { host: contacted_host(host).to_owned(), path: path.to_owned(), namespace_proxy: namespace_proxy.to_owned() })
     }
 
     /// The host that is contacted, with its port.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use pullwright_engine::reference::Reference;
+use pullwright_engine::registries::MirrorUse;
 
 use crate::address::AddressError;
 use crate::digest::Digest;
@@ -11,7 +12,7 @@ use crate::layout::LayoutError;
 use crate::manifest::ManifestError;
 use crate::platform::Platform;
 use crate::redirect::RedirectError;
-use crate::source::Untold;
+use crate::source::CredentialError;
 use crate::token::TokenError;
 
 /// Why nothing was pulled.
@@ -111,12 +112,15 @@ impl fmt::Display for Operation {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The configuration forbids asking there. It was not asked.
+    /// `registries.conf` blocks the source. It was not contacted.
     #[error("registry {0} is blocked in registries.conf")]
     Blocked(String),
-    /// There is no telling what to show it. It was not asked.
+    /// The source serves only the other kind of pull. It was not contacted.
+    #[error("serves only pulls by {}", if *.0 == MirrorUse::TagOnly { "tag" } else { "digest" })]
+    ServesOnly(MirrorUse),
+    /// The credential for it is not known. It was not contacted.
     #[error(transparent)]
-    Credential(#[from] Untold),
+    Credential(#[from] CredentialError),
     /// The reference leads nowhere.
     #[error(transparent)]
     Address(#[from] AddressError),

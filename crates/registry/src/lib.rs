@@ -45,7 +45,7 @@ pub use pull::Pulled;
 pub use redirect::RedirectError;
 pub use retry::Retry;
 pub use rustls::pki_types::CertificateDer;
-pub use source::{Source, Untold};
+pub use source::{CredentialError, Source};
 pub use token::TokenError;
 pub use trust::{Roots, TrustError, certificates};
 

@@ -46,7 +46,7 @@ pub(crate) async fn pull(
     progress: &dyn Progress,
 ) -> Result<Pulled, PullError> {
     let (position, session, top) = first_that_answers(client, request, progress).await?;
-    let reference = &request.sources[position].reference;
+    let reference = &request.sources[position].from.reference;
     let rest = Rest {
         session,
         repository: reference.name(),
@@ -77,7 +77,7 @@ async fn first_that_answers<'a>(
 ) -> Result<(usize, Session<'a>, Fetched), PullError> {
     let mut attempts = Vec::new();
     for (position, source) in request.sources.iter().enumerate() {
-        let reference = &source.reference;
+        let reference = &source.from.reference;
         let attempt = async {
             let session = Session::open(&client.transport, &client.options.retry, source).await?;
             // A digest decides, also beside a tag.

@@ -12,6 +12,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use pullwright_engine::credentials::{Credential, Sensitive};
+use pullwright_engine::registries::{NotAsked, PullBy};
 
 use crate::Source;
 use crate::address::{Repository, Scheme};
@@ -62,7 +63,7 @@ impl<'a> Session<'a> {
             retry,
             repository,
             credential,
-            insecure: source.insecure,
+            insecure: source.from.insecure,
             scheme: Scheme::Https,
             authorization: Mutex::new(None),
         };
@@ -244,11 +245,14 @@ impl<'a> Session<'a> {
 
 /// What is known before anybody is asked: where to go and what to show there, or why not to go at all.
 fn choose(source: &Source) -> Result<(Repository, Option<&Credential>), Cause> {
-    if let Some(prefix) = &source.blocked_by {
-        return Err(Cause::Blocked(prefix.clone()));
+    let from = &source.from;
+    match from.not_asked(PullBy::of(&from.reference)) {
+        Some(NotAsked::BlockedBy(prefix)) => return Err(Cause::Blocked(prefix.to_owned())),
+        Some(NotAsked::ServesOnly(serves)) => return Err(Cause::ServesOnly(serves)),
+        None => {}
     }
     let credential = source.credential.as_ref().map_err(Clone::clone)?;
-    Ok((Repository::of(&source.reference, &source.namespace_proxy)?, credential.as_ref()))
+    Ok((Repository::of(&from.reference, &from.namespace_proxy)?, credential.as_ref()))
 }
 
 fn get(uri: &Uri, asked: Asked, authorization: Option<&Sensitive>) -> Request<Full<Bytes>> {

@@ -1,28 +1,23 @@
-//! One place to pull from, with the credential for it.
+//! One source of a pull, with the credential for it.
 
-use pullwright_engine::credentials::{AuthFile, Credential, Lookup};
-use pullwright_engine::reference::Reference;
+use pullwright_engine::credentials::{Absence, AuthFile, Choice, Credential, Lookup};
+use pullwright_engine::plan::PlannedSource;
 use pullwright_engine::registries::PullSource;
 
-/// One place to pull from, with the credential for it.
+/// One source of a pull, with the credential for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The image as it is asked for there.
-    pub reference: Reference,
-    /// Whether plain HTTP and unverified certificates are accepted.
-    pub insecure: bool,
-    /// The upstream named to a proxying registry; empty if none.
-    pub namespace_proxy: String,
-    /// The entry of `registries.conf` that forbids asking there.
-    pub blocked_by: Option<String>,
-    /// What the registry is shown if it asks. A source whose credential cannot be told is not asked, as by the runtime: without
-    /// it, it might give another answer than was meant.
-    pub credential: Result<Option<Credential>, Untold>,
+    /// Where, and under which conditions. A source that the pull does not ask ([`PullSource::is_asked`]) fails without being
+    /// contacted.
+    pub from: PullSource,
+    /// What the registry is shown if it asks. A source whose credential is not known is not contacted, as by the runtime:
+    /// without the credential, it might give another answer than was meant.
+    pub credential: Result<Option<Credential>, CredentialError>,
 }
 
-/// Why there is no telling which credential a source gets.
+/// Why the credential for a source is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Untold {
+pub enum CredentialError {
     /// The auth file leaves it to a program.
     #[error("the credential is with the credential helper {0:?}, which is not run here")]
     Helper(String),
@@ -32,34 +27,40 @@ pub enum Untold {
 }
 
 impl Source {
-    /// A planned source, with a credential or none.
+    /// A source with a credential or none.
     #[must_use]
-    pub fn new(planned: &PullSource, credential: Option<Credential>) -> Self {
-        Self {
-            reference: planned.reference.clone(),
-            insecure: planned.insecure,
-            namespace_proxy: planned.namespace_proxy.clone(),
-            blocked_by: planned.blocked_by.clone(),
-            credential: Ok(credential),
-        }
+    pub fn new(from: &PullSource, credential: Option<Credential>) -> Self {
+        Self { from: from.clone(), credential: Ok(credential) }
     }
 
-    /// A planned source, with the credential that the runtime would find for it in an auth file.
+    /// A source of a plan, with the credential that the plan chose for it
+    /// ([`PullPlan::credentials`](pullwright_engine::plan::PullPlan::credentials)).
     #[must_use]
-    pub fn with_auth_file(planned: &PullSource, file: &AuthFile) -> Self {
-        let credential = match file.lookup(planned.reference.name()) {
+    pub fn planned(planned: &PlannedSource, credential: Option<Credential>) -> Self {
+        let credential = match &planned.credential {
+            Choice::Helper { name } => Err(CredentialError::Helper(name.clone())),
+            Choice::None(Absence::LookupFailed { error }) => Err(CredentialError::Lookup(error.clone())),
+            Choice::Namespace { .. } | Choice::Global { .. } | Choice::None(_) => Ok(credential),
+        };
+        Self { from: planned.source.clone(), credential }
+    }
+
+    /// A source, with the credential that the runtime would find for it in an auth file.
+    #[must_use]
+    pub fn with_auth_file(from: &PullSource, file: &AuthFile) -> Self {
+        let credential = match file.lookup(from.reference.name()) {
             Lookup::Found { credential, .. } => Ok(Some(credential)),
             Lookup::None { .. } => Ok(None),
-            Lookup::Helper { name } => Err(Untold::Helper(name.to_owned())),
-            Lookup::Failed(error) => Err(Untold::Lookup(error.to_string())),
+            Lookup::Helper { name } => Err(CredentialError::Helper(name.to_owned())),
+            Lookup::Failed(error) => Err(CredentialError::Lookup(error.to_string())),
         };
-        Self { credential, ..Self::new(planned, None) }
+        Self { from: from.clone(), credential }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use pullwright_engine::reference::Dialect;
+    use pullwright_engine::reference::{Dialect, Reference};
     use pullwright_engine::registries::RegistriesConf;
 
     use super::*;
@@ -78,7 +79,7 @@ mod tests {
         };
         assert_eq!(credential("a.example/team/app"), Ok(Some(Credential::basic("u", "p"))));
         assert_eq!(credential("a.example/other/app"), Ok(None));
-        assert_eq!(credential("h.example/app"), Err(Untold::Helper("secretservice".to_owned())));
-        assert!(matches!(credential("broken.example/app"), Err(Untold::Lookup(_))));
+        assert_eq!(credential("h.example/app"), Err(CredentialError::Helper("secretservice".to_owned())));
+        assert!(matches!(credential("broken.example/app"), Err(CredentialError::Lookup(_))));
     }
 }

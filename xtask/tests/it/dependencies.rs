@@ -11,6 +11,7 @@ use serde_json::Value;
 /// a reason: nothing depends on a program, and no arrow points back.
 const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ("findings", &[], &["serde"]),
+    ("flags", &[], &["lexopt", "thiserror"]),
     ("golang", &[], &["serde_json", "thiserror", "toml", "toml_parser"]),
     ("protobuf", &[], &["thiserror"]),
     ("documents", &["findings", "golang"], &["granit-parser", "serde", "serde_json", "toml"]),
@@ -40,13 +41,13 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "provider",
-        &["documents", "engine", "golang", "handover", "nodefiles", "protobuf"],
-        &["lexopt", "rustix", "rustls", "serde", "serde_json", "thiserror"],
+        &["documents", "engine", "flags", "golang", "handover", "nodefiles", "protobuf"],
+        &["httparse", "rustix", "rustls", "serde", "serde_json", "thiserror"],
     ),
     (
         "images",
-        &["engine", "golang", "handover", "nodefiles", "protobuf"],
-        &["bytes", "h2", "http-body-util", "hyper", "hyper-util", "lexopt", "rustix", "thiserror", "tokio"],
+        &["engine", "flags", "golang", "handover", "nodefiles", "protobuf"],
+        &["bytes", "h2", "http-body-util", "hyper", "hyper-util", "rustix", "thiserror", "tokio"],
     ),
     (
         "cli",

@@ -6,11 +6,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use pullwright_engine::credentials::{Absence, Choice, select};
-use pullwright_engine::plan::{PlannedCandidate, PlannedSource, PullPlan};
+use pullwright_engine::plan::{PlannedCandidate, PullPlan};
 use pullwright_engine::reference::Reference;
 use pullwright_registry::{
-    Client, Digest, Layout, Options, Platforms, PullError, Pulled, Request, Source, Untold, certificates,
+    Client, Digest, Layout, Options, Platforms, PullError, Pulled, Request, Source, certificates,
 };
 use serde::Serialize;
 use tokio::runtime::Runtime;
@@ -83,23 +82,12 @@ fn client(arguments: &Pull) -> Result<Client, Message> {
     Client::new(options).map_err(|error| Message::error(error.to_string()))
 }
 
-/// The sources of a candidate, with the credentials that the plan chose.
+/// The sources that serve a candidate, with the credentials that the plan chose. Blocked ones are among them: that they are is
+/// part of the error if no other source has the image.
 fn sources(plan: &PullPlan, candidate: &PlannedCandidate, cluster: &ClusterInputs) -> Vec<Source> {
-    let secrets = if plan.plugin.reaches_namespace() { cluster.secrets.as_slice() } else { &[] };
-    let asked: Vec<&PlannedSource> =
-        candidate.sources.iter().filter(|planned| planned.serves_this_pull).collect();
-    let names = asked.iter().map(|planned| planned.source.reference.name());
-    let selection = select(secrets, cluster.global.as_ref(), names);
-    let with_credential = |(position, planned): (usize, &&PlannedSource)| {
-        let credential = match &planned.credential {
-            Choice::Helper { name } => Err(Untold::Helper(name.clone())),
-            Choice::None(Absence::LookupFailed { error }) => Err(Untold::Lookup(error.clone())),
-            Choice::Namespace { .. } | Choice::Global { .. } => Ok(selection.credential(position)),
-            Choice::None(_) => Ok(None),
-        };
-        Source { credential, ..Source::new(&planned.source, None) }
-    };
-    asked.iter().enumerate().map(with_credential).collect()
+    let credentials = plan.credentials(candidate, &cluster.secrets, cluster.global.as_ref());
+    let serving = candidate.sources.iter().zip(credentials).filter(|(planned, _)| planned.serves_this_pull);
+    serving.map(|(planned, credential)| Source::planned(planned, credential)).collect()
 }
 
 /// How a pull ended.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::certs_d::DOCKER_HUB;
 use super::{By, CertsD, Endpoint, Scheme};
 use crate::reference::Reference;
-use crate::registries::{PullSource, RegistriesConf};
+use crate::registries::{PullBy, PullSource, RegistriesConf};
 
 /// A repository that no entry is written for, to see what governs everything around it. Two parts, because Docker
 /// Hub keeps repositories of one part elsewhere.
@@ -34,7 +34,7 @@ impl Asking {
         let asked = |suffix: &str| {
             let reference = Reference::parse_canonical(&format!("{scope}/{PROBE}{suffix}")).ok()?;
             let sources = conf.pull_sources(&reference).ok()?;
-            let open = sources.iter().filter(|source| source.blocked_by.is_none());
+            let open = sources.iter().filter(|source| source.is_asked(PullBy::of(&reference)));
             Some(once(open.filter_map(|source| {
                 Some(Asked { place: place_of(source)?.to_owned(), insecure: source.insecure })
             })))

@@ -7,14 +7,13 @@ use std::net::IpAddr;
 use serde::Serialize;
 
 use super::{Capabilities, Capability, Host, HostsError, HostsToml, Scheme};
-use crate::reference::Reference;
+pub(super) use crate::reference::DOCKER_HUB_REGISTRY as DOCKER_HUB;
+use crate::reference::{Reference, contacted_host};
 
 /// The folder for hosts that have none of their own.
 pub const DEFAULT_FOLDER: &str = "_default";
 /// The file that containerd reads in each folder.
 pub const HOSTS_TOML: &str = "hosts.toml";
-/// Where Docker Hub really is.
-pub(super) const DOCKER_HUB: &str = "registry-1.docker.io";
 
 /// The folders of a node, by name.
 #[derive(Debug, Clone, Default)]
@@ -151,7 +150,7 @@ impl Endpoint {
             Some("80") => (Scheme::Http, None),
             Some(_) => (Scheme::Http, Some(true)),
         };
-        let connected = if host == "docker.io" { DOCKER_HUB } else { host };
+        let connected = contacted_host(host);
         let registry = Host {
             scheme,
             ca: settings.and_then(|settings| settings.ca.clone()),

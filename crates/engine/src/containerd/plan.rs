@@ -6,9 +6,9 @@
 //! on the mirror.
 
 use super::asked::{place_of, sources};
-use super::certs_d::DOCKER_HUB;
 use super::{Capabilities, Capability, Host, HostsToml, Scheme};
-use crate::registries::{MirrorUse, PullSource, RegistriesConf, Registry, Role};
+use crate::reference::contacted_host;
+use crate::registries::{MirrorUse, PullBy, PullSource, RegistriesConf, Registry, SourceRole};
 
 /// Plans the file of `host`; `below` are the entries for paths in it.
 pub(super) fn plan(conf: &RegistriesConf, host: &str, below: &[&Registry]) -> HostsToml {
@@ -17,10 +17,10 @@ pub(super) fn plan(conf: &RegistriesConf, host: &str, below: &[&Registry]) -> Ho
     for source in sources(conf, host) {
         let Some(place) = place_of(&source) else { continue };
         match (source.role, &source.blocked_by) {
-            (Role::Mirror, None) => add(&mut hosts, at(place, source.insecure, capabilities(source.serves))),
+            (SourceRole::Mirror, None) => add(&mut hosts, at(place, source.insecure, capabilities(source.serves))),
             // The runtime refuses it for every pull.
-            (Role::Mirror, Some(_)) => {}
-            (Role::Location | Role::Direct, blocked_by) => {
+            (SourceRole::Mirror, Some(_)) => {}
+            (SourceRole::Location | SourceRole::Direct, blocked_by) => {
                 // Nobody pulls from whom only pushes may go to.
                 let allowed = match blocked_by {
                     Some(_) => [Capability::Push].into_iter().collect(),
@@ -43,8 +43,7 @@ pub(super) fn plan(conf: &RegistriesConf, host: &str, below: &[&Registry]) -> Ho
 fn kept_by_digest(conf: &RegistriesConf, host: &str, registry: &Registry) -> Vec<(String, bool)> {
     let Some(path) = registry.prefix.strip_prefix(host) else { return Vec::new() };
     let kept = |source: &PullSource| {
-        let usable =
-            source.role == Role::Mirror && source.blocked_by.is_none() && source.serves != MirrorUse::TagOnly;
+        let usable = source.role == SourceRole::Mirror && source.is_asked(PullBy::Digest);
         let place = place_of(source).filter(|_| usable)?;
         Some((place.strip_suffix(path)?.to_owned(), source.insecure))
     };
@@ -63,7 +62,7 @@ fn capabilities(serves: MirrorUse) -> Capabilities {
 /// same where the scheme is `http` and TLS is configured.
 fn at(location: &str, insecure: bool, capabilities: Capabilities) -> Host {
     let (host, path) = location.split_at(location.find('/').unwrap_or(location.len()));
-    let host = if host == "docker.io" { DOCKER_HUB } else { host };
+    let host = contacted_host(host);
     Host {
         scheme: if insecure { Scheme::Http } else { Scheme::Https },
         path: format!("/v2{path}"),

@@ -26,8 +26,8 @@ pub struct AuthFileContent {
     pub bytes: Sensitive<Vec<u8>>,
     /// The credential helpers that had to go, by host.
     pub helpers_left_out: Vec<HelperLeftOut>,
-    /// How many sources have an empty entry because their credential would make the file too large.
-    pub sources_left_out: usize,
+    /// The sources, by position, that have an empty entry because their credential would make the file too large.
+    pub sources_left_out: Vec<usize>,
 }
 
 /// A credential helper of the global file that the written file does not name.
@@ -52,8 +52,8 @@ impl Selection<'_> {
         let global = self.global.map(|file| file.document().clone());
         let mut document = global.unwrap_or_else(|| Document::empty(Format::Auths));
         let helpers_left_out = self.leave_out_helpers(&mut document);
-        let (mut room, mut sources_left_out) = (MOST_BYTES, 0);
-        for chosen in self.chosen() {
+        let (mut room, mut sources_left_out) = (MOST_BYTES, Vec::new());
+        for (position, chosen) in self.chosen().iter().enumerate() {
             // Before the entry is made: to make a thousand that are a megabyte each takes seconds.
             let too_large =
                 chosen.candidate.is_some_and(|candidate| candidate.entry.credential.size() > room);
@@ -68,7 +68,7 @@ impl Selection<'_> {
                 // Without an entry of its own, it would be shown what is there for another one.
                 _ => {
                     document.insert(chosen.source, Entry::nothing());
-                    sources_left_out += 1;
+                    sources_left_out.push(position);
                 }
             }
         }

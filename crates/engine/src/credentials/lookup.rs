@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::credential::{AuthFieldError, Credential};
 use super::document::{Document, DocumentError, Format};
 use super::entry::Entry;
+use crate::reference::{DOCKER_HUB, DOCKER_HUB_INDEX, canonical_host};
 
 /// What the runtime finds in a file for one repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,8 +206,5 @@ pub(super) fn host_of_key(key: &str, legacy: bool) -> &str {
 
 /// The runtime's one name for Docker Hub.
 fn normalised(host: &str) -> &str {
-    match host {
-        "docker.io" | "registry-1.docker.io" => "index.docker.io",
-        other => other,
-    }
+    if canonical_host(host) == DOCKER_HUB { DOCKER_HUB_INDEX } else { host }
 }

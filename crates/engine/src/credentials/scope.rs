@@ -6,8 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use thiserror::Error;
 
-/// Docker Hub's name in image references, which all of its aliases stand for.
-const DOCKER_HUB: &str = "docker.io";
+use crate::reference::canonical_host;
 
 /// A registry host (with its port, if any), or a part of it given by whole path components.
 ///
@@ -120,13 +119,6 @@ pub(super) fn shown(key: &str) -> Cow<'_, str> {
     match key.rsplit_once('@') {
         Some((_, host)) => Cow::Owned(format!("…@{host}")),
         None => Cow::Borrowed(key),
-    }
-}
-
-fn canonical_host(host: &str) -> &str {
-    match host {
-        "index.docker.io" | "registry-1.docker.io" => DOCKER_HUB,
-        other => other,
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::matching::urls_match;
+use crate::reference::{DOCKER_HUB, DOCKER_HUB_INDEX};
 use pullwright_golang::url::{Url, UrlError};
 
 /// Docker Hub's key, whose credentials serve its images when no other key matches.
-const DEFAULT_REGISTRY: &[u8] = b"index.docker.io";
+const DEFAULT_REGISTRY: &[u8] = DOCKER_HUB_INDEX.as_bytes();
 
 /// Values under keys such as `https://quay.io/v1/` or `*.example.com/team`.
 ///
@@ -94,7 +95,7 @@ fn index_key(url: &Url<'_>) -> Vec<u8> {
 fn is_on_default_registry(image: &str) -> bool {
     match image.split_once('/') {
         None => !image.is_empty(),
-        Some(("docker.io" | "index.docker.io", _)) => true,
+        Some((DOCKER_HUB | DOCKER_HUB_INDEX, _)) => true,
         Some((first, _)) => !first.is_empty() && !first.contains(['.', ':']),
     }
 }

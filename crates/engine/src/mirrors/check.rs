@@ -7,7 +7,7 @@ use super::scope::{is_mirror, is_source};
 use super::{RegistrySources, Rule, SourcePolicy, Verdict, unpullable};
 use pullwright_findings::{DocPath, Finding};
 use pullwright_golang::quote::quote;
-use crate::reference::{Dialect, is_domain, is_qualified};
+use crate::reference::{DOCKER_HUB_INDEX, Dialect, is_domain, is_qualified};
 
 /// A rule that can be used.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ const LONGEST: usize = 251;
 fn can_begin_a_name(scope: &str) -> bool {
     let host = &scope[..scope.find('/').unwrap_or(scope.len())];
     // The library reads this one as docker.io, and then minds that it is not what is written.
-    is_qualified(host) && host != "index.docker.io" && scope.len() <= LONGEST
+    is_qualified(host) && host != DOCKER_HUB_INDEX && scope.len() <= LONGEST
 }
 
 fn never_matches(at: DocPath, source: &str) -> Finding {

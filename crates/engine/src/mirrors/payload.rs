@@ -12,7 +12,7 @@ use super::sources::Source;
 use pullwright_findings::{DocPath, Finding};
 use pullwright_golang::quote::quote;
 use crate::reference::{Reference, ReferenceError};
-use crate::registries::MirrorUse;
+use crate::registries::PullBy;
 
 /// The release image, as `ClusterVersion` names it: in full, and by digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,9 +78,9 @@ fn can_be_pulled(Payload(payload): &Payload, scopes: &Scopes<'_>) -> bool {
     // What cannot be read or rewritten fails on the node as well.
     let Ok(conf) = read_back(&entries.registries, None, PathBuf::new()) else { return false };
     let asked = conf.pull_sources(payload).unwrap_or_default();
-    asked.iter().filter(|source| source.serves != MirrorUse::TagOnly).any(|source| {
+    asked.iter().any(|source| {
         // The two differ where a node prefers a wildcard that is as long as the blocked scope.
-        source.blocked_by.is_none() && !scopes.applied(source.reference.name()).blocked
+        source.is_asked(PullBy::Digest) && !scopes.applied(source.reference.name()).blocked
     })
 }
 

@@ -1,4 +1,4 @@
-//! What any pull of a repository may ask, when only the name that the kubelet made of it is known.
+//! The sources of every pull of a repository, when only the name that the kubelet made of it is known.
 //!
 //! The plugin hears neither tag nor digest, nor whether the Pod named a registry at all, so it prepares for every pull
 //! that may follow. A source too many only means an entry that nobody looks up.
@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use crate::reference::Reference;
-use crate::registries::{PullSource, RegistriesConf};
+use crate::registries::{PullBy, PullSource, RegistriesConf};
 
 /// The sources of all pulls that a name may stand for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn any_pull(registries: &RegistriesConf, repository: &Reference) -> AnyPull 
     let short = short_forms(repository.name()).flat_map(|short| registries.candidates_of_short_name(short));
     for candidate in std::iter::once(repository.clone()).chain(short) {
         let candidate = candidate.repository();
-        for source in registries.all_sources(&candidate) {
+        for source in registries.route(&candidate, PullBy::Any).sources {
             any.elsewhere |= source.reference != candidate;
             if seen.insert(source.reference.clone()) {
                 any.sources.push(source);

@@ -3,21 +3,26 @@
 
 mod any_pull;
 mod objects;
+mod provision;
 
 use std::path::PathBuf;
 
 pub use any_pull::{AnyPull, any_pull};
+pub use provision::{
+    Delivery, Provided, Provides, Provision, ProvisionReport, ProvisionedSource, Withheld, WrittenFile, provision,
+    provision_sources,
+};
 use serde::Serialize;
 
-use crate::credentials::{AuthFile, Choice, PullSecret, Shadowed, select};
+use crate::credentials::{AuthFile, Choice, Credential, PullSecret, Shadowed, select};
 use crate::kubelet::CredentialProviderConfig;
 use crate::mirrors::ObjectName;
 use crate::reference::{Dialect, Reference, ReferenceError};
-use crate::registries::{Candidate, CandidateError, PullSource, RegistriesConf, ShortNameRule};
+use crate::registries::{Candidate, CandidateError, PullBy, PullSource, RegistriesConf, Route, ShortNameRule};
 
 /// Everything that decides a pull.
 #[derive(Debug, Clone, Copy)]
-pub struct Inputs<'a> {
+pub struct PullInputs<'a> {
     /// The image as the Pod names it.
     pub image: &'a str,
     /// The Pod's namespace.
@@ -166,60 +171,94 @@ impl PlanError {
     }
 }
 
+impl PlannedCandidate {
+    /// Whether the pull asks this source, one of [`Self::sources`].
+    #[must_use]
+    pub fn asks(&self, source: &PlannedSource) -> bool {
+        self.fails.is_none() && source.source.is_asked(PullBy::of(&self.candidate.reference))
+    }
+}
+
+/// What the runtime pulls for the name `image`, in the order in which it tries, and where each of that comes from. Every
+/// command that plans, explains or carries out a pull starts here.
+///
+/// # Errors
+/// If the runtime finds nothing to pull for the name.
+pub fn routes(
+    registries: &RegistriesConf,
+    image: &str,
+    short_names: &ShortNameRule,
+) -> Result<Vec<(Candidate, Route)>, CandidateError> {
+    let with_route = |candidate: Candidate| {
+        let route = registries.route(&candidate.reference, PullBy::of(&candidate.reference));
+        (candidate, route)
+    };
+    Ok(registries.candidates(image, short_names)?.into_iter().map(with_route).collect())
+}
+
 /// Decides the pull.
 ///
 /// # Errors
 /// If the kubelet or the runtime refuses the name.
-pub fn plan(inputs: &Inputs<'_>) -> Result<PullPlan, PlanError> {
+pub fn plan(inputs: &PullInputs<'_>) -> Result<PullPlan, PlanError> {
     let asked_as = Reference::parse(Dialect::Kubelet, inputs.image)
         .map_err(|source| PlanError::Image { image: inputs.image.to_owned(), source })?
         .name()
         .to_owned();
-    let candidates = inputs.registries.candidates(inputs.image, inputs.short_names)?;
+    let routes = routes(inputs.registries, inputs.image, inputs.short_names)?;
     let (plugin, other_providers) = invocation(inputs, &asked_as);
     // Without the plugin there is no auth file, and the runtime has only the node's own.
     let secrets = if plugin.reaches_namespace() { inputs.secrets } else { &[] };
 
-    let sources: Vec<Vec<PullSource>> =
-        candidates.iter().map(|candidate| inputs.registries.all_sources(&candidate.reference)).collect();
-    let selection =
-        select(secrets, inputs.global, sources.iter().flatten().map(|source| source.reference.name()));
+    let sources = routes.iter().flat_map(|(_, route)| &route.sources);
+    let selection = select(secrets, inputs.global, sources.map(|source| source.reference.name()));
     let mut choices = selection.choices().enumerate();
-    let candidates = candidates
-        .into_iter()
-        .zip(&sources)
-        .map(|(candidate, sources)| {
-            let sources = sources
-                .iter()
-                .zip(&mut choices)
+    let candidates = routes.iter().map(|(candidate, route)| {
+        let sources = route.sources.iter().zip(&mut choices);
+        PlannedCandidate {
+            candidate: candidate.clone(),
+            governed_by: governing(inputs.registries, &candidate.reference),
+            fails: route.fails.as_ref().map(ToString::to_string),
+            sources: sources
                 .map(|(source, (position, choice))| PlannedSource {
                     source: source.clone(),
                     objects: Vec::new(),
-                    serves_this_pull: source.serves.serves(&candidate.reference),
+                    serves_this_pull: source.serves.serves(route.by),
                     credential: choice.clone(),
                     shadowed: selection.shadowed(position),
                 })
-                .collect();
-            PlannedCandidate {
-                governed_by: governing(inputs.registries, &candidate.reference),
-                fails: inputs
-                    .registries
-                    .pull_sources(&candidate.reference)
-                    .err()
-                    .map(|error| error.to_string()),
-                candidate,
-                sources,
-            }
-        })
-        .collect();
+                .collect(),
+        }
+    });
     Ok(PullPlan {
         image: inputs.image.to_owned(),
         namespace: inputs.namespace.to_owned(),
         asked_as,
         plugin,
         other_providers,
-        candidates,
+        candidates: candidates.collect(),
     })
+}
+
+impl PullPlan {
+    /// The credentials that the plan chose for the sources of `candidate`, in their order, from the `secrets` and the `global`
+    /// file that the plan was made with. The plan itself holds none.
+    #[must_use]
+    pub fn credentials(
+        &self,
+        candidate: &PlannedCandidate,
+        secrets: &[PullSecret],
+        global: Option<&AuthFile>,
+    ) -> Vec<Option<Credential>> {
+        let secrets = if self.plugin.reaches_namespace() { secrets } else { &[] };
+        let selection =
+            select(secrets, global, candidate.sources.iter().map(|source| source.source.reference.name()));
+        let chosen = |(position, source): (usize, &PlannedSource)| match source.credential {
+            Choice::Namespace { .. } | Choice::Global { .. } => selection.credential(position),
+            Choice::Helper { .. } | Choice::None(_) => None,
+        };
+        candidate.sources.iter().enumerate().map(chosen).collect()
+    }
 }
 
 fn governing(registries: &RegistriesConf, reference: &Reference) -> Option<Governing> {
@@ -231,7 +270,7 @@ fn governing(registries: &RegistriesConf, reference: &Reference) -> Option<Gover
     })
 }
 
-fn invocation(inputs: &Inputs<'_>, asked_as: &str) -> (Invocation, Vec<ProviderMatch>) {
+fn invocation(inputs: &PullInputs<'_>, asked_as: &str) -> (Invocation, Vec<ProviderMatch>) {
     let Some(config) = inputs.providers else {
         return (Invocation::Assumed, Vec::new());
     };

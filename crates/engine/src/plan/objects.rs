@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{PlannedCandidate, PlannedSource, PullPlan};
 use crate::mirrors::{Kind, MirrorSet, ObjectName, RegistrySources};
 use crate::reference::Reference;
-use crate::registries::{MirrorUse, Role, rewrite};
+use crate::registries::{MirrorUse, SourceRole, rewrite};
 
 impl PullPlan {
     /// Names the objects that a plan comes from. `file` is what was rendered from them: entries of other files are nobody's
@@ -28,7 +28,7 @@ impl PlannedCandidate {
         entry.objects = of_sets.map(MirrorSet::object).collect();
         entry.objects.extend(of_image.then(RegistrySources::object));
         let brought = Brought::of(sets, &entry.prefix, &self.candidate.reference);
-        for source in self.sources.iter_mut().filter(|source| source.source.role == Role::Mirror) {
+        for source in self.sources.iter_mut().filter(|source| source.source.role == SourceRole::Mirror) {
             source.objects = brought.by(source);
         }
     }

@@ -33,8 +33,8 @@ fn secret(name: &str, keys: &[(&str, &str)]) -> PullSecret {
     PullSecret::read(&Secret::from_manifest(&manifest, "ns").unwrap()).unwrap()
 }
 
-fn inputs<'a>(image: &'a str, registries: &'a RegistriesConf, secrets: &'a [PullSecret]) -> Inputs<'a> {
-    Inputs {
+fn inputs<'a>(image: &'a str, registries: &'a RegistriesConf, secrets: &'a [PullSecret]) -> PullInputs<'a> {
+    PullInputs {
         image,
         namespace: "ns",
         secrets,
@@ -76,7 +76,7 @@ fn a_mirror_gets_the_namespace_s_credential_and_every_step_has_its_reason() {
     ];
     let config = provider_config(true);
     let plan =
-        plan(&Inputs { providers: Some(&config), ..inputs("docker.io/nginx:1", &registries, &secrets) })
+        plan(&PullInputs { providers: Some(&config), ..inputs("docker.io/nginx:1", &registries, &secrets) })
             .unwrap();
 
     assert_eq!(plan.asked_as, "docker.io/library/nginx");
@@ -106,14 +106,14 @@ fn without_the_plugin_the_namespace_has_no_say() {
     let secrets = [secret("a", &[("mirror.local", "user")])];
     let config = provider_config(false);
     let without_token =
-        Inputs { providers: Some(&config), ..inputs("docker.io/nginx:1", &registries, &secrets) };
+        PullInputs { providers: Some(&config), ..inputs("docker.io/nginx:1", &registries, &secrets) };
     let planned = plan(&without_token).unwrap();
     assert!(matches!(planned.plugin, Invocation::RunsWithoutToken(_)));
     assert_eq!(planned.candidates[0].sources[0].credential, Choice::None(Absence::NoKey));
 
-    let elsewhere = Inputs { image: "gcr.io/x/y:1", ..without_token };
+    let elsewhere = PullInputs { image: "gcr.io/x/y:1", ..without_token };
     assert!(matches!(plan(&elsewhere).unwrap().plugin, Invocation::NoPatternMatches { .. }));
-    let renamed = Inputs { plugin: "mine", ..without_token };
+    let renamed = PullInputs { plugin: "mine", ..without_token };
     assert!(matches!(plan(&renamed).unwrap().plugin, Invocation::NotConfigured { .. }));
 }
 

@@ -12,10 +12,12 @@ use serde::{Serialize, Serializer};
 pub use digest::DigestError;
 pub(crate) use grammar::{is_domain, is_path};
 
-/// The host that names without one stand for.
-const DOCKER_HUB: &str = "docker.io";
-/// The old name of [`DOCKER_HUB`], replaced by it wherever it is the host.
-const DOCKER_HUB_LEGACY: &str = "index.docker.io";
+/// Docker Hub as image names call it: the host that names without one stand for.
+pub const DOCKER_HUB: &str = "docker.io";
+/// The old name of [`DOCKER_HUB`], replaced by it wherever it is the host of an image; keys of auth files still have it.
+pub const DOCKER_HUB_INDEX: &str = "index.docker.io";
+/// The host that serves the images of [`DOCKER_HUB`].
+pub const DOCKER_HUB_REGISTRY: &str = "registry-1.docker.io";
 /// Where Docker Hub keeps images named by one word.
 const OFFICIAL: &str = "library/";
 /// The longest name (runtime) or path (kubelet) in bytes.
@@ -230,13 +232,28 @@ impl Serialize for Reference {
     }
 }
 
+/// The one name of a host that has several: Docker Hub has three.
+#[must_use]
+pub fn canonical_host(host: &str) -> &str {
+    match host {
+        DOCKER_HUB_INDEX | DOCKER_HUB_REGISTRY => DOCKER_HUB,
+        other => other,
+    }
+}
+
+/// The host that is contacted for the images of `host`.
+#[must_use]
+pub fn contacted_host(host: &str) -> &str {
+    if host == DOCKER_HUB { DOCKER_HUB_REGISTRY } else { host }
+}
+
 /// Host, whether `library/` is to be put before the rest, and the rest.
 fn split_domain(dialect: Dialect, text: &str) -> (&str, bool, &str) {
     let (domain, rest) = match text.split_once('/') {
         Some((first, rest)) if looks_like_host(dialect, first) => (first, rest),
         _ => (DOCKER_HUB, text),
     };
-    let domain = if domain == DOCKER_HUB_LEGACY { DOCKER_HUB } else { domain };
+    let domain = if domain == DOCKER_HUB_INDEX { DOCKER_HUB } else { domain };
     (domain, domain == DOCKER_HUB && !rest.contains('/'), rest)
 }
 

@@ -2,8 +2,7 @@
 //!
 //! Follows the loader of containers/image from v5.40 on, quirks included, because CRI-O does the pull with
 //! it. Texts go in file by file ([`ConfFile::parse`]), are merged ([`RegistriesConf::merge`]) and then answer
-//! which entry governs a name ([`RegistriesConf::find`]) and what is asked in which order
-//! ([`RegistriesConf::pull_sources`]).
+//! which entry governs a name ([`RegistriesConf::find`]) and where a pull goes ([`RegistriesConf::route`]).
 
 mod candidates;
 mod change;
@@ -31,7 +30,7 @@ pub use problem::{BadAlias, ConfError, Problem};
 pub use recorded::{Recorded, UnreadableAliases};
 pub use short_name_mode::{ShortNameMode, ShortNameRule};
 pub(crate) use sources::rewrite;
-pub use sources::{MirrorUse, PullSource, RewriteError, Role};
+pub use sources::{MirrorUse, NotAsked, PullBy, PullSource, RewriteError, Route, SourceRole};
 
 /// One `[[registry]]` table after loading: prefix filled in, trailing slashes gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

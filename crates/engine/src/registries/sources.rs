@@ -1,4 +1,5 @@
-//! What is asked for an image, in order: the mirrors that serve this kind of pull, then the location.
+//! Where an image is pulled from, in order: the mirrors, then the location. And, decided here for everybody, which of these
+//! sources a pull asks.
 
 use serde::Serialize;
 
@@ -11,8 +12,8 @@ use crate::reference::{Reference, ReferenceError};
 pub struct PullSource {
     /// The image as it is asked for there.
     pub reference: Reference,
-    /// Mirror or last resort.
-    pub role: Role,
+    /// Whether this is a mirror, or the registry itself.
+    pub role: SourceRole,
     /// Which pulls it serves.
     pub serves: MirrorUse,
     /// Whether plain HTTP and unverified certificates are accepted.
@@ -28,7 +29,7 @@ pub struct PullSource {
 /// Why a source is in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum SourceRole {
     /// A mirror of the governing entry.
     Mirror,
     /// The location of the governing entry.
@@ -49,16 +50,72 @@ pub enum MirrorUse {
     TagOnly,
 }
 
-impl MirrorUse {
-    /// Whether a pull of this reference goes there. A digest decides, even beside a tag.
+/// What a pull names the image by, which decides the mirrors that serve it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PullBy {
+    /// By tag.
+    Tag,
+    /// By digest.
+    Digest,
+    /// By either: for whoever prepares a pull without knowing the version, as the plugin does.
+    Any,
+}
+
+impl PullBy {
+    /// What a pull of this reference is by. A digest decides, even beside a tag.
     #[must_use]
-    pub fn serves(self, reference: &Reference) -> bool {
-        match self {
-            Self::All => true,
-            Self::DigestOnly => reference.digest().is_some(),
-            Self::TagOnly => reference.digest().is_none(),
+    pub fn of(reference: &Reference) -> Self {
+        if reference.digest().is_some() { Self::Digest } else { Self::Tag }
+    }
+}
+
+impl MirrorUse {
+    /// Whether such a source serves a pull by `by`.
+    #[must_use]
+    pub fn serves(self, by: PullBy) -> bool {
+        match (self, by) {
+            (Self::All, _) | (_, PullBy::Any) => true,
+            (Self::DigestOnly, by) => by == PullBy::Digest,
+            (Self::TagOnly, by) => by == PullBy::Tag,
         }
     }
+}
+
+/// Why a pull does not ask a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotAsked<'a> {
+    /// The source serves only the other kind of pull.
+    ServesOnly(MirrorUse),
+    /// The entry of `registries.conf` with this prefix blocks it.
+    BlockedBy(&'a str),
+}
+
+impl PullSource {
+    /// Whether a pull by `by` asks this source.
+    #[must_use]
+    pub fn is_asked(&self, by: PullBy) -> bool {
+        self.not_asked(by).is_none()
+    }
+
+    /// Why a pull by `by` does not ask this source; `None` if it does.
+    #[must_use]
+    pub fn not_asked(&self, by: PullBy) -> Option<NotAsked<'_>> {
+        if !self.serves.serves(by) {
+            return Some(NotAsked::ServesOnly(self.serves));
+        }
+        self.blocked_by.as_deref().map(NotAsked::BlockedBy)
+    }
+}
+
+/// Where a pull goes: every source of the image, and which of them the pull asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// What the pull is by.
+    pub by: PullBy,
+    /// All sources in order, with those that the pull does not ask.
+    pub sources: Vec<PullSource>,
+    /// Why CRI-O asks no source at all: the name cannot be rewritten for one that serves this pull.
+    pub fails: Option<RewriteError>,
 }
 
 /// Why a name cannot be rewritten for a source. The runtime then pulls from none of the sources.
@@ -81,7 +138,7 @@ pub enum RewriteError {
 }
 
 impl RegistriesConf {
-    /// What a pull of `reference` asks, in order.
+    /// The sources that serve a pull of `reference`, in order. Blocked ones are among them; see [`PullSource::is_asked`].
     ///
     /// # Errors
     /// If the name cannot be rewritten for any one source, as the runtime then fails the pull.
@@ -89,27 +146,42 @@ impl RegistriesConf {
         let Some(registry) = self.find(reference.name()) else {
             return Ok(vec![direct(reference)]);
         };
+        let by = PullBy::of(reference);
         endpoints(registry)
-            .filter(|(_, serves, _)| serves.serves(reference))
+            .filter(|(_, serves, _)| serves.serves(by))
             .map(|endpoint| self.source(registry, reference, endpoint))
             .collect()
     }
 
-    /// What any pull of this repository, by tag or by digest, may ask; sources for which the name cannot be
+    /// The sources of every pull of this repository, by tag or by digest. Sources for which the name cannot be
     /// rewritten are left out, since no pull ever reaches them.
     #[must_use]
     pub fn all_sources(&self, reference: &Reference) -> Vec<PullSource> {
+        self.route(reference, PullBy::Any).sources
+    }
+
+    /// Where a pull of `reference` by `by` goes.
+    #[must_use]
+    pub fn route(&self, reference: &Reference, by: PullBy) -> Route {
         let Some(registry) = self.find(reference.name()) else {
-            return vec![direct(reference)];
+            return Route { by, sources: vec![direct(reference)], fails: None };
         };
-        endpoints(registry).filter_map(|endpoint| self.source(registry, reference, endpoint).ok()).collect()
+        let mut route = Route { by, sources: Vec::with_capacity(registry.mirrors.len() + 1), fails: None };
+        for endpoint in endpoints(registry) {
+            match self.source(registry, reference, endpoint) {
+                Ok(source) => route.sources.push(source),
+                Err(error) if endpoint.1.serves(by) && route.fails.is_none() => route.fails = Some(error),
+                Err(_) => {}
+            }
+        }
+        route
     }
 
     fn source(
         &self,
         registry: &Registry,
         reference: &Reference,
-        (role, serves, endpoint): (Role, MirrorUse, &Endpoint),
+        (role, serves, endpoint): (SourceRole, MirrorUse, &Endpoint),
     ) -> Result<PullSource, RewriteError> {
         let reference = rewrite(reference, &registry.prefix, &endpoint.location)?;
         Ok(PullSource {
@@ -143,7 +215,7 @@ impl Registry {
 fn direct(reference: &Reference) -> PullSource {
     PullSource {
         reference: reference.clone(),
-        role: Role::Direct,
+        role: SourceRole::Direct,
         serves: MirrorUse::All,
         insecure: false,
         namespace_proxy: String::new(),
@@ -151,10 +223,10 @@ fn direct(reference: &Reference) -> PullSource {
     }
 }
 
-fn endpoints(registry: &Registry) -> impl Iterator<Item = (Role, MirrorUse, &Endpoint)> {
+fn endpoints(registry: &Registry) -> impl Iterator<Item = (SourceRole, MirrorUse, &Endpoint)> {
     let mirrors =
-        registry.mirrors.iter().map(|mirror| (Role::Mirror, registry.use_of(mirror), &mirror.endpoint));
-    mirrors.chain([(Role::Location, MirrorUse::All, &registry.endpoint)])
+        registry.mirrors.iter().map(|mirror| (SourceRole::Mirror, registry.use_of(mirror), &mirror.endpoint));
+    mirrors.chain([(SourceRole::Location, MirrorUse::All, &registry.endpoint)])
 }
 
 /// Puts `location` in place of what `prefix` matches.

@@ -1,4 +1,4 @@
-//! Reading one answer: its head line by line, its body by length, in chunks, or to the end of the connection.
+//! Reading one answer: its head, its body by length, in chunks, or to the end of the connection.
 
 use std::io::{self, BufRead, Read};
 
@@ -6,6 +6,8 @@ use super::HttpError;
 
 /// The most that is read of an answer's head; servers send a few hundred bytes.
 const HEAD: u64 = 64 << 10;
+/// The most headers in it; servers send ten or twenty.
+const HEADERS: usize = 100;
 /// The most memory that is taken on the server's word, before any of the body has come.
 const PROMISED: u64 = 1 << 20;
 
@@ -147,52 +149,93 @@ pub(super) fn read_head(from: &mut impl BufRead) -> Result<u16, HttpError> {
 
 /// The status and what of the headers is needed.
 fn head(from: &mut impl BufRead) -> Result<(Head, Length), HttpError> {
-    let mut budget = HEAD;
-    let status = line(from, &mut budget)?;
-    let (version, rest) = status.split_once(' ').ok_or(HttpError::NotHttp)?;
-    let code = rest.get(..3).filter(|_| matches!(version, "HTTP/1.1" | "HTTP/1.0"));
-    let status = code.and_then(|code| code.parse().ok()).ok_or(HttpError::NotHttp)?;
-    let mut head = Head { status, keeps_connection: version == "HTTP/1.1", ..Head::default() };
-    let mut length = Length::UntilEnd;
-    loop {
-        let line = line(from, &mut budget)?;
-        if line.is_empty() {
-            break;
-        }
-        let (name, value) = line.split_once(':').ok_or(HttpError::NotHttp)?;
-        let value = value.trim();
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" if !matches!(length, Length::NextChunk { .. }) => {
-                length = Length::Known(value.parse().map_err(|_| HttpError::NotHttp)?);
+    let bytes = head_bytes(from)?;
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut response = httparse::Response::new(&mut headers);
+    let whole = response.parse(&bytes).is_ok_and(|parsed| parsed.is_complete());
+    let (Some(version), Some(status), true) = (response.version, response.code, whole) else {
+        return Err(HttpError::NotHttp);
+    };
+    let mut head = Head { status, keeps_connection: version == 1, ..Head::default() };
+    let (mut known, mut chunked) = (None, false);
+    for header in response.headers.iter() {
+        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+        if is("content-length") {
+            let length = number(text(header.value)?, 10)?;
+            // Of two lengths, the server and we might each believe another one.
+            if known.replace(length).is_some_and(|earlier| earlier != length) {
+                return Err(HttpError::NotHttp);
             }
-            "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => {
-                length = Length::NextChunk { first: true };
+        } else if is("transfer-encoding") {
+            chunked = text(header.value)?.eq_ignore_ascii_case("chunked");
+            if !chunked {
+                return Err(HttpError::NotHttp);
             }
+        } else if is("content-encoding") {
             // A way to write a body that was not asked for.
-            "transfer-encoding" | "content-encoding" => return Err(HttpError::NotHttp),
-            "content-type" => value.clone_into(&mut head.content_type),
-            "retry-after" => head.retry_after = Some(value.to_owned()),
-            "connection" if value.eq_ignore_ascii_case("close") => head.keeps_connection = false,
-            _ => {}
+            return Err(HttpError::NotHttp);
+        } else if is("content-type") {
+            text(header.value)?.clone_into(&mut head.content_type);
+        } else if is("retry-after") {
+            head.retry_after = Some(text(header.value)?.to_owned());
+        } else if is("connection") && header.value.eq_ignore_ascii_case(b"close") {
+            head.keeps_connection = false;
         }
     }
-    if matches!(head.status, 204 | 304) {
-        length = Length::Known(0);
-    }
+    let length = match known {
+        _ if matches!(head.status, 204 | 304) => Length::Known(0),
+        _ if chunked => Length::NextChunk { first: true },
+        Some(known) => Length::Known(known),
+        None => Length::UntilEnd,
+    };
     if matches!(length, Length::UntilEnd) {
         head.keeps_connection = false;
     }
     Ok((head, length))
 }
 
+/// The bytes of a head, up to and with its empty line.
+fn head_bytes(from: &mut impl BufRead) -> Result<Vec<u8>, HttpError> {
+    let (mut bytes, mut budget) = (Vec::new(), HEAD);
+    loop {
+        let begin = bytes.len();
+        read_line(from, &mut budget, &mut bytes)?;
+        match &bytes[begin..] {
+            b"\n" | b"\r\n" => return Ok(bytes),
+            // Whoever speaks something else may well wait for us to go on.
+            first if begin == 0 && !first.starts_with(b"HTTP/1.") => return Err(HttpError::NotHttp),
+            _ => {}
+        }
+    }
+}
+
+/// The value of a header.
+fn text(value: &[u8]) -> Result<&str, HttpError> {
+    str::from_utf8(value).map(str::trim).map_err(|_| HttpError::NotHttp)
+}
+
+/// A number of digits alone: Rust's own parser also takes a sign.
+fn number(text: &str, radix: u32) -> Result<u64, HttpError> {
+    let digits = text.chars().all(|digit| digit.is_digit(radix));
+    u64::from_str_radix(text, radix).ok().filter(|_| digits).ok_or(HttpError::NotHttp)
+}
+
+/// Adds a line with its end to `bytes`; takes its length off `budget`.
+fn read_line(from: &mut impl BufRead, budget: &mut u64, bytes: &mut Vec<u8>) -> Result<(), HttpError> {
+    let read = from.take(*budget).read_until(b'\n', bytes)?;
+    *budget -= read as u64;
+    match bytes.last() {
+        Some(b'\n') if read > 0 => Ok(()),
+        _ if *budget == 0 => Err(HttpError::NotHttp),
+        _ => Err(HttpError::Ended),
+    }
+}
+
 /// A line without its end; takes its length off `budget`.
 fn line(from: &mut impl BufRead, budget: &mut u64) -> Result<String, HttpError> {
     let mut line = Vec::new();
-    from.take(*budget).read_until(b'\n', &mut line)?;
-    *budget -= line.len() as u64;
-    if line.pop() != Some(b'\n') {
-        return Err(if *budget == 0 { HttpError::NotHttp } else { HttpError::Ended });
-    }
+    read_line(from, budget, &mut line)?;
+    line.pop();
     if line.last() == Some(&b'\r') {
         line.pop();
     }
@@ -207,7 +250,7 @@ fn next_chunk(from: &mut impl BufRead, first: bool) -> Result<Length, HttpError>
     }
     let size = line(from, &mut budget)?;
     let size = size.split(';').next().unwrap_or_default().trim();
-    let size = u64::from_str_radix(size, 16).map_err(|_| HttpError::NotHttp)?;
+    let size = number(size, 16)?;
     if size > 0 {
         return Ok(Length::Chunk(size));
     }
@@ -282,6 +325,33 @@ mod tests {
         }
         let endless = format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(100_000));
         assert_eq!(body(&endless).unwrap_err(), not_http, "a head without end");
+    }
+
+    /// Whoever reads such a head in another way than the server meant it finds the next answer in the wrong place.
+    #[test]
+    fn a_length_is_said_once_and_in_digits() {
+        let not_http = Err("the answer is not HTTP".to_owned());
+        for length in ["+3", " +3", "0x3", "3,3", "3 3", "", "99999999999999999999"] {
+            let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\nabc");
+            assert_eq!(body(&text), not_http, "{length:?}");
+        }
+        for size in ["+3", "-3", "0x3", ""] {
+            let text = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{size}\r\nabc\r\n0\r\n\r\n");
+            assert_eq!(body(&text), not_http, "{size:?}");
+        }
+        let twice = |first, second| {
+            body(&format!("HTTP/1.1 200 OK\r\nContent-Length: {first}\r\ncontent-length: {second}\r\n\r\nabc"))
+        };
+        assert_eq!((twice(2, 3), twice(3, 2)), (not_http.clone(), not_http.clone()));
+        assert_eq!(twice(3, 3).unwrap().1, "abc");
+        assert_eq!(body("HTTP/1.1 +20 OK\r\n\r\n"), not_http);
+    }
+
+    #[test]
+    fn a_head_has_a_bounded_number_of_headers() {
+        let many = |count| format!("HTTP/1.1 200 OK\r\n{}content-length: 0\r\n\r\n", "a: b\r\n".repeat(count));
+        assert_eq!(body(&many(HEADERS - 1)).unwrap().0, 200);
+        assert_eq!(body(&many(HEADERS)).unwrap_err(), "the answer is not HTTP");
     }
 
     #[test]

@@ -66,6 +66,9 @@ fn what_makes_no_sense_is_refused_with_what_would() {
             "--namespace-without-token needs --secrets-folder: without a token no Secret can be asked for",
         ),
         (&["--bogus"], "invalid option '--bogus'"),
+        (&["--request", "r"], "--request needs the sub-command check"),
+        (&["--namespace", "team-a"], "--namespace needs the sub-command check"),
+        (&["check", "sweep"], "unexpected argument \"sweep\""),
     ] {
         assert_eq!(options(arguments), Err(said.to_owned()));
     }
@@ -78,4 +81,10 @@ fn the_sweeper_is_told_the_same_folders_and_bounds() {
     let Command::Sweep(swept) = parse(mine.sweep_arguments(), &|_| None).unwrap() else { panic!() };
     assert_ne!(mine.bounds, Bounds::default());
     assert_eq!((swept.auth_dir, swept.lock_dir, swept.bounds), (mine.auth_dir, mine.lock_dir, mine.bounds));
+}
+
+#[test]
+fn the_documentation_has_the_table_of_options() {
+    let page = include_str!("../../../../docs/plugin.md");
+    assert!(page.contains(&PROGRAM.markdown()), "docs/plugin.md needs this table:\n{}", PROGRAM.markdown());
 }

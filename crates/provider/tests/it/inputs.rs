@@ -45,6 +45,11 @@ pub(crate) fn request_with(token: &str, annotations: &[(&str, &str)]) -> String 
     Request::on_behalf_of(Sensitive::from(token), annotations, IMAGE).render()
 }
 
+/// A request for another image than most.
+pub(crate) fn request_for(image: &str, token: &str) -> String {
+    Request::on_behalf_of(Sensitive::from(token), BTreeMap::new(), image).render()
+}
+
 /// A `.dockerconfigjson` with these keys and users; all have the same password.
 pub(crate) fn auths(entries: &[(&str, &str)]) -> String {
     let entries = entries.iter().map(|(key, user)| {

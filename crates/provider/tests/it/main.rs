@@ -9,6 +9,7 @@ mod apart;
 mod api_server;
 mod auth_folder;
 mod bounds;
+mod check;
 mod cluster;
 mod configuration;
 mod delivery;

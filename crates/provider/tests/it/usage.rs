@@ -85,8 +85,10 @@ fn check_prints_the_plan_and_writes_nothing() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!((&plan["image"], &plan["namespace"]), (&IMAGE.into(), &NAMESPACE.into()));
-    let sources = plan["candidates"][0]["sources"].as_array().expect("sources");
+    assert_eq!((&plan["provides"], &plan["entries"]), (&"auth-file".into(), &1.into()));
+    let sources = plan["sources"].as_array().expect("sources");
     assert_eq!(sources[0]["credential"]["secret"], "team-a/a");
+    assert_eq!((&sources[0]["provided"], &sources[1]["provided"]), (&true.into(), &false.into()));
     let lines: Vec<_> = ran.stderr.lines().collect();
     assert!(lines[0].starts_with("passed over: Secret team-a/b: .dockerconfigjson: "), "{ran:?}");
     assert!(lines[1].starts_with("passed over: global auth file "), "{ran:?}");
@@ -120,7 +122,7 @@ fn check_asks_the_api_server_as_a_pull_would() {
     let check = cluster.plugin().args(&["check", "--request"]).arg(cluster.stage.path("request"));
     let ran = check.run("");
     let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    assert_eq!(plan["candidates"][0]["sources"][0]["credential"]["secret"], "team-a/pull");
+    assert_eq!(plan["sources"][0]["credential"]["secret"], "team-a/pull");
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     assert!(!cluster.stage.auth_dir().exists());
 }

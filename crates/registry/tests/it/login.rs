@@ -4,7 +4,7 @@ use pullwright_engine::credentials::Credential;
 use pullwright_registry::Source;
 use pullwright_testkit::standin::{Fault, Login, Registry, Setup, Trouble, digest};
 
-use crate::scene::{Scene, image, requests, source};
+use crate::scene::{Scene, image, insecure, requests, source};
 
 const PASSWORD: &str = "canary-7f3a";
 const USERS: &[(&str, &str)] = &[("team", PASSWORD)];
@@ -174,7 +174,7 @@ fn a_redirect_from_tls_to_plain_http_is_followed_only_where_that_was_allowed() {
     let failure = scene.failure(&[team(source(&registry, "1"))]);
     assert!(failure.ends_with("a redirect from https to plain http at 127.0.0.1; refused"), "{failure}");
     assert_eq!(storage.log(), []);
-    let insecure = Source { insecure: true, ..team(source(&registry, "1")) };
+    let insecure = insecure(team(source(&registry, "1")));
     scene.pull(&[insecure]).unwrap();
     scene.assert_holds(&image());
 }

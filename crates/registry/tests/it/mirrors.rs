@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use pullwright_engine::credentials::Credential;
-use pullwright_registry::{Source, Untold};
+use pullwright_engine::registries::MirrorUse;
+use pullwright_registry::{CredentialError, Source};
 use pullwright_testkit::certificates::Authority;
 use pullwright_testkit::standin::{Fault, Image, Login, Registry, Setup, Trouble, digest};
 
-use crate::scene::{Diary, Scene, image, requests, source, source_at};
+use crate::scene::{Diary, Scene, image, insecure, requests, source, source_at};
 
 /// An address at which nobody listens.
 fn nobody() -> String {
@@ -26,7 +27,7 @@ fn the_next_source_is_asked_when_one_does_not_have_the_manifest() {
         [source_at(&nobody(), "1"), source(&empty, "1"), source(&mirror, "1"), source(&primary, "1")];
     let diary = Diary::default();
     let pulled = scene.pull_telling(&sources, &diary).unwrap();
-    assert_eq!((pulled.position, pulled.source), (2, sources[2].reference.clone()));
+    assert_eq!((pulled.position, pulled.source), (2, sources[2].from.reference.clone()));
     scene.assert_holds(&image());
     assert_eq!(primary.log(), []);
     let diary = diary.0.into_inner().unwrap();
@@ -58,7 +59,8 @@ fn a_blocked_source_is_not_contacted() {
     for registry in [&blocked, &mirror] {
         registry.put("team/app", Some("1"), &image());
     }
-    let never = Source { blocked_by: Some("example.com".to_owned()), ..source(&blocked, "1") };
+    let mut never = source(&blocked, "1");
+    never.from.blocked_by = Some("example.com".to_owned());
     scene.pull(&[never.clone(), source(&mirror, "1")]).unwrap();
     let failure = scene.failure(&[never]);
     assert_eq!(failure, "registry example.com is blocked in registries.conf");
@@ -66,13 +68,24 @@ fn a_blocked_source_is_not_contacted() {
 }
 
 #[test]
-fn a_source_whose_credential_cannot_be_told_is_not_asked_without_one() {
+fn a_source_that_serves_only_the_other_kind_of_pull_is_not_contacted() {
+    let scene = Scene::new();
+    let registry = scene.open_registry();
+    registry.put("team/app", Some("1"), &image());
+    let mut by_digest = source(&registry, "1");
+    by_digest.from.serves = MirrorUse::DigestOnly;
+    assert_eq!(scene.failure(&[by_digest]), "serves only pulls by digest");
+    assert_eq!(registry.log(), []);
+}
+
+#[test]
+fn a_source_whose_credential_is_not_known_is_not_asked_without_one() {
     let scene = Scene::new();
     let (registry, mirror) = (scene.open_registry(), scene.open_registry());
     for registry in [&registry, &mirror] {
         registry.put("team/app", Some("1"), &image());
     }
-    let helper = Untold::Helper("secretservice".to_owned());
+    let helper = CredentialError::Helper("secretservice".to_owned());
     let untold = Source { credential: Err(helper), ..source(&registry, "1") };
     let failure = scene.failure(std::slice::from_ref(&untold));
     assert!(failure.contains("credential helper \"secretservice\""), "{failure}");
@@ -152,7 +165,7 @@ fn certificates_of_strangers_are_refused_before_anything_is_asked() {
     assert!(failure.contains("invalid peer certificate"), "{failure}");
     assert_eq!(stranger.log(), []);
 
-    let insecure = Source { insecure: true, ..source(&stranger, "1") };
+    let insecure = insecure(source(&stranger, "1"));
     scene.pull(&[insecure]).unwrap();
     scene.assert_holds(&image());
 }
@@ -182,7 +195,7 @@ fn plain_http_is_spoken_only_to_insecure_sources() {
         Source { credential: Ok(Some(Credential::basic("team", "password"))), ..source(&plain, "1") };
     scene.pull(std::slice::from_ref(&secure)).unwrap_err();
     assert_eq!(plain.log(), []);
-    let insecure = Source { insecure: true, ..secure };
+    let insecure = insecure(secure);
     scene.pull(&[insecure]).unwrap();
     scene.assert_holds(&image());
 }
@@ -192,7 +205,8 @@ fn a_proxying_registry_hears_which_upstream_is_meant() {
     let scene = Scene::new();
     let proxy = scene.open_registry();
     proxy.put("team/app", Some("1"), &image());
-    let source = Source { namespace_proxy: "quay.io".to_owned(), ..source(&proxy, "1") };
+    let mut source = source(&proxy, "1");
+    source.from.namespace_proxy = "quay.io".to_owned();
     scene.pull(&[source]).unwrap();
     assert_eq!(requests(&proxy, "?ns=quay.io"), 4);
 }

@@ -19,7 +19,7 @@ fn an_image_is_pulled_by_tag_and_by_digest() {
         let source = source(&registry, version);
         let pulled = scene.pull(std::slice::from_ref(&source)).unwrap();
         assert_eq!(pulled.digest.as_str(), by_digest);
-        assert_eq!((pulled.source, pulled.position), (source.reference, 0));
+        assert_eq!((pulled.source, pulled.position), (source.from.reference, 0));
         scene.assert_holds(&image);
     }
 }

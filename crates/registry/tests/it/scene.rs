@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use pullwright_engine::reference::{Dialect, Reference};
+use pullwright_engine::registries::{PullSource, RegistriesConf};
 use pullwright_registry::{
     Client, Digest, Event, Layout, Options, Platforms, Progress, PullError, Pulled, Request, Retry, Roots,
     Source, certificates,
@@ -140,13 +141,14 @@ pub(crate) fn source(registry: &Registry, version: &str) -> Source {
 pub(crate) fn source_at(address: &str, version: &str) -> Source {
     let separator = if version.starts_with("sha256:") { "@" } else { ":" };
     let text = format!("{address}/team/app{separator}{version}");
-    Source {
-        reference: Reference::parse(Dialect::Runtime, &text).unwrap(),
-        insecure: false,
-        namespace_proxy: String::new(),
-        blocked_by: None,
-        credential: Ok(None),
-    }
+    let reference = Reference::parse(Dialect::Runtime, &text).unwrap();
+    let sources = RegistriesConf::default().pull_sources(&reference).unwrap();
+    Source::new(&sources[0], None)
+}
+
+/// The same source, over plain HTTP if need be.
+pub(crate) fn insecure(source: Source) -> Source {
+    Source { from: PullSource { insecure: true, ..source.from }, ..source }
 }
 
 /// How many requests a registry got for paths that contain this.

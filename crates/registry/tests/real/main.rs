@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use pullwright_engine::credentials::Credential;
 use pullwright_engine::reference::{Dialect, Reference};
+use pullwright_engine::registries::RegistriesConf;
 use pullwright_registry::{Client, Layout, Options, Platforms, Quiet, Request, Roots, Source, certificates};
 use pullwright_testkit::certificates::Authority;
 use pullwright_testkit::process::Place;
@@ -95,13 +96,9 @@ fn the_layout_holds_what_skopeo_pulls_byte_for_byte() -> Outcome {
     registry.push(&pushed, "team/app:1")?;
 
     let address = registry.registry().address();
-    let source = Source {
-        reference: Reference::parse(Dialect::Runtime, &format!("{address}/team/app:1"))?,
-        insecure: false,
-        namespace_proxy: String::new(),
-        blocked_by: None,
-        credential: Ok(Some(Credential::basic(LOGIN.user, LOGIN.password))),
-    };
+    let reference = Reference::parse(Dialect::Runtime, &format!("{address}/team/app:1"))?;
+    let sources = RegistriesConf::default().pull_sources(&reference)?;
+    let source = Source::new(&sources[0], Some(Credential::basic(LOGIN.user, LOGIN.password)));
     let layout = folder.join("layout");
     pull(&layout, &authority, source.clone())?;
     // Both as a folder with the manifest and the blobs as they are.

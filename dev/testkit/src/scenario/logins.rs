@@ -2,6 +2,7 @@
 
 use std::fs;
 
+pub use pullwright_golang::base64::encode as base64;
 use serde_json::{Value, json};
 
 use crate::{Error, error::Doing, registry::Login, scenario::Scenario};
@@ -75,22 +76,6 @@ impl Scenario<'_> {
 pub fn entry(login: Login) -> Value {
     let Login { user, password } = login;
     json!({"username": user, "password": password, "auth": base64(format!("{user}:{password}").as_bytes())})
-}
-
-/// Standard base64, for the one field of a Secret that wants it.
-#[must_use]
-pub fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits =
-            chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for digit in 0..4_usize {
-            let index = (bits >> (18 - 6 * digit)) as usize & 63;
-            text.push(if digit <= chunk.len() { char::from(DIGITS[index]) } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]

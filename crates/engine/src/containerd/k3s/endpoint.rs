@@ -2,6 +2,7 @@
 
 use super::super::certs_d::{DOCKER_HUB, is_loopback, split_port};
 use super::super::{Host, Scheme};
+use crate::reference::contacted_host;
 use pullwright_golang::url::Url;
 
 /// The host of an endpoint, and the name under which its settings are; none if K3s ignores it or containerd can ask
@@ -19,7 +20,7 @@ pub(super) fn endpoint(text: &str) -> Option<(String, Host)> {
         return None;
     }
     let settings = if host == DOCKER_HUB { "docker.io" } else { host };
-    let connected = if host == "docker.io" { DOCKER_HUB } else { host };
+    let connected = contacted_host(host);
     // Only these three are below /v2; any other path is taken as it is.
     let path = match path {
         "" | "/" | "/v2" => "/v2".to_owned(),

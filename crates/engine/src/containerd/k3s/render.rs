@@ -11,6 +11,7 @@ use super::super::{Capability, Host, Scheme, unsaid};
 use super::Registries;
 use pullwright_findings::Finding;
 use pullwright_golang::quote::quote;
+use crate::reference::contacted_host;
 use crate::registries::RegistriesConf;
 
 /// The file, and what does not hold on a node that has it.
@@ -97,5 +98,5 @@ impl File {
 }
 
 fn connected(registry: &str) -> &str {
-    if registry == "docker.io" { super::super::certs_d::DOCKER_HUB } else { registry }
+    contacted_host(registry)
 }

@@ -34,14 +34,14 @@ pub(super) fn decode(json: &[u8]) -> Result<Vec<RawProvider>, DecodeError> {
     Ok(providers)
 }
 
-/// Where the decoder is: in the document, and in the kubelet's types.
-struct Place {
+/// Where the decoder is, in the document and in the kubelet's types.
+struct Location {
     at: DocPath,
     go_struct: &'static str,
     go_fields: String,
 }
 
-impl Place {
+impl Location {
     fn root() -> Self {
         Self { at: DocPath::root(), go_struct: "", go_fields: String::new() }
     }
@@ -71,129 +71,168 @@ struct Decoder {
     strict: Vec<StrictFault>,
 }
 
+/// The fields of one of the kubelet's structs, each with how it is read into `T`: a field that is listed is read.
+type Fields<T> = [(&'static str, Read<T>)];
+type Read<T> = fn(&mut Decoder, &mut T, RawValue<'_>, &Location) -> Result<(), DecodeError>;
+
+const CONFIG: &Fields<Vec<RawProvider>> = &[
+    // Read before, with the header.
+    ("kind", |_, _, _, _| Ok(())),
+    ("apiVersion", |_, _, _, _| Ok(())),
+    ("providers", |decoder, providers, value, at| {
+        let item_type = decoder.go_type(PROVIDER);
+        let items = decoder.list(value, at, &item_type, Decoder::provider);
+        *providers = items.into_iter().collect::<Result<_, _>>()?;
+        Ok(())
+    }),
+];
+
+const PROVIDER: &str = "CredentialProvider";
+/// The last field is of version 1 only.
+const PROVIDER_FIELDS: &Fields<RawProvider> = &[
+    ("name", |decoder, provider, value, at| {
+        provider.name = decoder.text(value, at, "string");
+        Ok(())
+    }),
+    ("matchImages", |decoder, provider, value, at| {
+        provider.match_images = decoder.texts(value, at);
+        Ok(())
+    }),
+    ("defaultCacheDuration", |_, provider, value, at| {
+        provider.default_cache_duration = duration(value, at)?;
+        Ok(())
+    }),
+    ("apiVersion", |decoder, provider, value, at| {
+        provider.api_version = decoder.text(value, at, "string");
+        Ok(())
+    }),
+    ("args", |decoder, provider, value, at| {
+        provider.args = decoder.texts(value, at);
+        Ok(())
+    }),
+    ("env", |decoder, provider, value, at| {
+        let item_type = decoder.go_type(ENV_VAR);
+        let items = decoder.list(value, at, &item_type, Decoder::env_var);
+        provider.env = items.into_iter().collect::<Result<_, _>>()?;
+        Ok(())
+    }),
+    ("tokenAttributes", |decoder, provider, value, at| {
+        provider.token_attributes = decoder.token_attributes(value, at)?;
+        Ok(())
+    }),
+];
+
+const ENV_VAR: &str = "ExecEnvVar";
+const ENV_VAR_FIELDS: &Fields<RawEnvVar> = &[
+    ("name", |decoder, env_var, value, at| {
+        env_var.name = decoder.text(value, at, "string");
+        Ok(())
+    }),
+    ("value", |decoder, env_var, value, at| {
+        env_var.value = Sensitive::new(decoder.text(value, at, "string"));
+        Ok(())
+    }),
+];
+
+const TOKEN_ATTRIBUTES: &str = "ServiceAccountTokenAttributes";
+const TOKEN_ATTRIBUTES_FIELDS: &Fields<RawTokenAttributes> = &[
+    ("serviceAccountTokenAudience", |decoder, attributes, value, at| {
+        attributes.audience = decoder.text(value, at, "string");
+        Ok(())
+    }),
+    ("cacheType", |decoder, attributes, value, at| {
+        let go_type = decoder.go_type("ServiceAccountTokenCacheType");
+        attributes.cache_type = decoder.text(value, at, &go_type);
+        Ok(())
+    }),
+    ("requireServiceAccount", |decoder, attributes, value, at| {
+        attributes.require_service_account = decoder.bool(value, at);
+        Ok(())
+    }),
+    ("requiredServiceAccountAnnotationKeys", |decoder, attributes, value, at| {
+        attributes.required_keys = decoder.texts(value, at);
+        Ok(())
+    }),
+    ("optionalServiceAccountAnnotationKeys", |decoder, attributes, value, at| {
+        attributes.optional_keys = decoder.texts(value, at);
+        Ok(())
+    }),
+];
+
 impl Decoder {
     fn config(&mut self, value: RawValue<'_>) -> Result<Vec<RawProvider>, DecodeError> {
-        let place = Place::root();
-        let mut providers = Vec::new();
-        let mut fields = Fields::new(&["kind", "apiVersion", "providers"]);
-        for (name, value) in value.members() {
-            if self.known(&mut fields, &place, &name) == Some("providers") {
-                let place = place.field("CredentialProviderConfig", "providers");
-                let item_type = self.go_type("CredentialProvider");
-                let items = self.list(value, &place, &item_type, Self::provider);
-                providers = items.into_iter().collect::<Result<_, _>>()?;
-            }
-        }
-        Ok(providers)
+        self.members(value, &Location::root(), "CredentialProviderConfig", CONFIG)
     }
 
-    fn provider(&mut self, value: RawValue<'_>, place: &Place) -> Result<RawProvider, DecodeError> {
-        const GO: &str = "CredentialProvider";
-        let mut provider = RawProvider::default();
-        if !self.is_object(value, place, GO) {
-            return Ok(provider);
-        }
-        let names =
-            &["name", "matchImages", "defaultCacheDuration", "apiVersion", "args", "env", "tokenAttributes"];
-        let known = if self.version == ConfigVersion::V1 { &names[..] } else { &names[..names.len() - 1] };
-        let mut fields = Fields::new(known);
-        for (name, value) in value.members() {
-            let Some(field) = self.known(&mut fields, place, &name) else {
-                continue;
-            };
-            let place = place.field(GO, field);
-            match field {
-                "name" => provider.name = self.text(value, &place, "string"),
-                "apiVersion" => provider.api_version = self.text(value, &place, "string"),
-                "matchImages" => provider.match_images = self.texts(value, &place),
-                "args" => provider.args = self.texts(value, &place),
-                "env" => {
-                    let item_type = self.go_type("ExecEnvVar");
-                    provider.env = self.list(value, &place, &item_type, Self::env_var);
-                }
-                "defaultCacheDuration" => provider.default_cache_duration = duration(value, &place)?,
-                _ => provider.token_attributes = self.token_attributes(value, &place),
-            }
-        }
-        Ok(provider)
+    fn provider(&mut self, value: RawValue<'_>, at: &Location) -> Result<RawProvider, DecodeError> {
+        let fields = match self.version {
+            ConfigVersion::V1 => PROVIDER_FIELDS,
+            ConfigVersion::V1Alpha1 | ConfigVersion::V1Beta1 => &PROVIDER_FIELDS[..PROVIDER_FIELDS.len() - 1],
+        };
+        self.object(value, at, PROVIDER, fields)
     }
 
-    fn env_var(&mut self, value: RawValue<'_>, place: &Place) -> RawEnvVar {
-        const GO: &str = "ExecEnvVar";
-        let mut env_var = RawEnvVar::default();
-        if !self.is_object(value, place, GO) {
-            return env_var;
-        }
-        let mut fields = Fields::new(&["name", "value"]);
-        for (name, value) in value.members() {
-            let Some(field) = self.known(&mut fields, place, &name) else {
-                continue;
-            };
-            let text = self.text(value, &place.field(GO, field), "string");
-            match field {
-                "name" => env_var.name = text,
-                _ => env_var.value = Sensitive::new(text),
-            }
-        }
-        env_var
+    fn env_var(&mut self, value: RawValue<'_>, at: &Location) -> Result<RawEnvVar, DecodeError> {
+        self.object(value, at, ENV_VAR, ENV_VAR_FIELDS)
     }
 
-    fn token_attributes(&mut self, value: RawValue<'_>, place: &Place) -> Option<RawTokenAttributes> {
-        const GO: &str = "ServiceAccountTokenAttributes";
+    fn token_attributes(
+        &mut self,
+        value: RawValue<'_>,
+        at: &Location,
+    ) -> Result<Option<RawTokenAttributes>, DecodeError> {
         if value.kind() == Kind::Null {
-            return None;
+            return Ok(None);
         }
-        let mut attributes = RawTokenAttributes::default();
-        if !self.is_object(value, place, GO) {
-            return Some(attributes);
-        }
-        let mut fields = Fields::new(&[
-            "serviceAccountTokenAudience",
-            "cacheType",
-            "requireServiceAccount",
-            "requiredServiceAccountAnnotationKeys",
-            "optionalServiceAccountAnnotationKeys",
-        ]);
-        for (name, value) in value.members() {
-            let Some(field) = self.known(&mut fields, place, &name) else {
-                continue;
-            };
-            let place = place.field(GO, field);
-            match field {
-                "serviceAccountTokenAudience" => attributes.audience = self.text(value, &place, "string"),
-                "cacheType" => {
-                    let go_type = self.go_type("ServiceAccountTokenCacheType");
-                    attributes.cache_type = self.text(value, &place, &go_type);
-                }
-                "requireServiceAccount" => attributes.require_service_account = self.bool(value, &place),
-                "requiredServiceAccountAnnotationKeys" => {
-                    attributes.required_keys = self.texts(value, &place);
-                }
-                _ => attributes.optional_keys = self.texts(value, &place),
-            }
-        }
-        Some(attributes)
+        self.object(value, at, TOKEN_ATTRIBUTES, TOKEN_ATTRIBUTES_FIELDS).map(Some)
     }
 
-    /// The known field that `name` is; notes it when it is none, or there before.
-    fn known(&mut self, fields: &mut Fields, place: &Place, name: &str) -> Option<&'static str> {
-        let found = fields.known.iter().find(|known| **known == name).copied();
-        let repeated = found.is_some_and(|found| fields.seen.contains(&found));
-        fields.seen.extend(found);
-        if found.is_none() || repeated {
-            let fault = StrictFault { at: place.at.key(name), repeated };
-            if self.strict.len() < MAX_STRICT_FAULTS && !self.strict.contains(&fault) {
-                self.strict.push(fault);
+    /// Reads an object; what is none has no fields.
+    fn object<T: Default>(
+        &mut self,
+        value: RawValue<'_>,
+        at: &Location,
+        go_struct: &'static str,
+        fields: &Fields<T>,
+    ) -> Result<T, DecodeError> {
+        if self.is_object(value, at, go_struct) { self.members(value, at, go_struct, fields) } else { Ok(T::default()) }
+    }
+
+    /// Reads the members of an object in the order written; notes those that are unknown or there twice.
+    fn members<T: Default>(
+        &mut self,
+        value: RawValue<'_>,
+        at: &Location,
+        go_struct: &'static str,
+        fields: &Fields<T>,
+    ) -> Result<T, DecodeError> {
+        let mut read_into = T::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for (name, value) in value.members() {
+            let field = fields.iter().find(|(known, _)| *known == name);
+            let repeated = field.is_some_and(|(field, _)| seen.contains(field));
+            if field.is_none() || repeated {
+                self.note_strict(StrictFault { at: at.at.key(&*name), repeated });
+            }
+            if let Some((field, read)) = field {
+                seen.push(field);
+                read(self, &mut read_into, value, &at.field(go_struct, field))?;
             }
         }
-        found
+        Ok(read_into)
+    }
+
+    fn note_strict(&mut self, fault: StrictFault) {
+        if self.strict.len() < MAX_STRICT_FAULTS && !self.strict.contains(&fault) {
+            self.strict.push(fault);
+        }
     }
 
     /// Whether there is an object to read; a null is none and no fault.
-    fn is_object(&mut self, value: RawValue<'_>, place: &Place, go_struct: &str) -> bool {
+    fn is_object(&mut self, value: RawValue<'_>, at: &Location, go_struct: &str) -> bool {
         if !matches!(value.kind(), Kind::Object | Kind::Null) {
             let go_type = self.go_type(go_struct);
-            self.note(place.fault(value.kind(), go_type));
+            self.note(at.fault(value.kind(), go_type));
         }
         value.kind() == Kind::Object
     }
@@ -201,33 +240,33 @@ impl Decoder {
     fn list<T>(
         &mut self,
         value: RawValue<'_>,
-        place: &Place,
+        at: &Location,
         item_type: &str,
-        item: impl Fn(&mut Self, RawValue<'_>, &Place) -> T,
+        item: impl Fn(&mut Self, RawValue<'_>, &Location) -> T,
     ) -> Vec<T> {
         if !matches!(value.kind(), Kind::Array | Kind::Null) {
-            self.note(place.fault(value.kind(), format!("[]{item_type}")));
+            self.note(at.fault(value.kind(), format!("[]{item_type}")));
         }
-        value.items().enumerate().map(|(index, value)| item(self, value, &place.item(index))).collect()
+        value.items().enumerate().map(|(index, value)| item(self, value, &at.item(index))).collect()
     }
 
-    fn texts(&mut self, value: RawValue<'_>, place: &Place) -> Vec<String> {
-        self.list(value, place, "string", |this, value, place| this.text(value, place, "string"))
+    fn texts(&mut self, value: RawValue<'_>, at: &Location) -> Vec<String> {
+        self.list(value, at, "string", |this, value, at| this.text(value, at, "string"))
     }
 
-    fn text(&mut self, value: RawValue<'_>, place: &Place, go_type: &str) -> String {
+    fn text(&mut self, value: RawValue<'_>, at: &Location, go_type: &str) -> String {
         if !matches!(value.kind(), Kind::String | Kind::Null) {
-            self.note(place.fault(value.kind(), go_type.to_owned()));
+            self.note(at.fault(value.kind(), go_type.to_owned()));
         }
         value.text().unwrap_or_default().into_owned()
     }
 
-    fn bool(&mut self, value: RawValue<'_>, place: &Place) -> Option<bool> {
+    fn bool(&mut self, value: RawValue<'_>, at: &Location) -> Option<bool> {
         match value.kind() {
             Kind::Bool => Some(value.bytes() == b"true"),
             Kind::Null => None,
             kind => {
-                self.note(place.fault(kind, "bool".to_owned()));
+                self.note(at.fault(kind, "bool".to_owned()));
                 None
             }
         }
@@ -242,25 +281,13 @@ impl Decoder {
     }
 }
 
-/// The fields of a struct, and those seen so far.
-struct Fields {
-    known: &'static [&'static str],
-    seen: Vec<&'static str>,
-}
-
-impl Fields {
-    fn new(known: &'static [&'static str]) -> Self {
-        Self { known, seen: Vec::new() }
-    }
-}
-
 /// A duration reads itself, and the kubelet's decoder gives up where that fails.
-fn duration(value: RawValue<'_>, place: &Place) -> Result<Option<Duration>, DecodeError> {
+fn duration(value: RawValue<'_>, at: &Location) -> Result<Option<Duration>, DecodeError> {
     if value.kind() == Kind::Null {
         return Ok(None);
     }
     let text =
-        value.text().ok_or_else(|| DecodeError::Type(place.fault(value.kind(), "string".to_owned())))?;
-    let fault = |fault| DecodeError::Duration { at: place.at.clone(), fault };
+        value.text().ok_or_else(|| DecodeError::Type(at.fault(value.kind(), "string".to_owned())))?;
+    let fault = |fault| DecodeError::Duration { at: at.at.clone(), fault };
     Duration::parse(&text).map(Some).map_err(fault)
 }

@@ -3,6 +3,7 @@
 
 use pullwright_findings::{DocPath, Finding};
 use crate::kubelet::ImagePattern;
+use crate::reference::DOCKER_HUB_INDEX;
 
 /// The first and gravest thing to say about a pattern.
 pub(super) fn warning(at: &DocPath, pattern: &ImagePattern) -> Option<Finding> {
@@ -73,7 +74,7 @@ impl<'a> Parts<'a> {
                 "begin with the registry's host",
             ));
         }
-        if host == "index.docker.io" && self.port.is_empty() {
+        if host == DOCKER_HUB_INDEX && self.port.is_empty() {
             let message = "never matches: images of Docker Hub are always called `docker.io/…`";
             return Some(said("kubelet/docker-io", message, format!("write `docker.io{}`", self.path)));
         }
