@@ -18,7 +18,7 @@ pub(crate) fn is_asked(source: &PlannedSource) -> bool {
     source.serves_this_pull && source.source.blocked_by.is_none()
 }
 
-/// How many sources can be asked with a chance to succeed.
+/// How many sources are asked and can succeed.
 pub(crate) fn usable_sources(plan: &PullPlan) -> usize {
     let candidates = plan.candidates.iter().filter(|candidate| candidate.fails.is_none());
     let sources = candidates.flat_map(|candidate| &candidate.sources);
@@ -72,7 +72,7 @@ pub(crate) fn other_provider(matched: &ProviderMatch) -> String {
     format!("{} runs: matches {pattern:?}", plain(provider))
 }
 
-/// Why a name stands for an image, and which entry says where that is pulled from.
+/// Why a name means this image, and which entry says where it is pulled from.
 pub(crate) fn reasons(planned: &PlannedCandidate) -> Vec<String> {
     let name = match &planned.candidate.reason {
         CandidateReason::Qualified => None,
