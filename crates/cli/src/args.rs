@@ -61,7 +61,7 @@ pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) output: Output,
     #[command(flatten)]
-    pub(crate) pull: PullArguments,
+    pub(crate) request: PullArguments,
 }
 
 /// A Pod's pull, and the files that decide it.
@@ -113,7 +113,7 @@ pub(crate) struct Pull {
     #[command(flatten)]
     pub(crate) output: Output,
     #[command(flatten)]
-    pub(crate) pull: PullArguments,
+    pub(crate) request: PullArguments,
 }
 
 /// `pullwright lint`

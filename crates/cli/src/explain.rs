@@ -10,11 +10,11 @@ use crate::style::{BAD, FAINT, GOOD, STRONG, paint, plain};
 use crate::{Failure, RunOutcome, Streams, output, words};
 
 pub(crate) fn run(arguments: &Explain, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
-    let Some(Planned { plan, .. }) = planned(&arguments.pull, streams)? else {
+    let Some(Planned { plan, .. }) = planned(&arguments.request, streams)? else {
         return Ok(RunOutcome::Findings);
     };
     output::write(arguments.output.format, &plan, streams.out, |out| {
-        tree(&plan, &arguments.pull.cluster.plugin_name, out)
+        tree(&plan, &arguments.request.cluster.plugin_name, out)
     })?;
     Ok(if words::usable_sources(&plan) > 0 { RunOutcome::Good } else { RunOutcome::Findings })
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! args ──► inputs (files → engine's values) ──► engine ──► explain, resolve: a rendering of the plan
+//!      ├─► render, diff (mirror sets)     ──► nodeconfig: a node's files, and what changes in them
 //!      └─► lint   (files → findings)        ──► diagnostics that point at line and column
 //! ```
 //!

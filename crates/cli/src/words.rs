@@ -13,7 +13,7 @@ use pullwright_engine::registries::{CandidateReason, MirrorUse, SourceRole};
 use crate::diagnostic::Message;
 use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
 
-/// How many sources can be asked with a chance to succeed.
+/// How many sources are asked and can succeed.
 pub(crate) fn usable_sources(plan: &PullPlan) -> usize {
     let usable = |candidate: &&PlannedCandidate, source: &&PlannedSource| {
         candidate.asks(source) && !lookup_failed(&source.credential)
@@ -69,7 +69,7 @@ pub(crate) fn other_provider(matched: &ProviderMatch) -> String {
     format!("{} runs: matches {pattern:?}", plain(provider))
 }
 
-/// Why a name stands for an image, and which entry says where that is pulled from.
+/// Why a name means this image, and which entry says where it is pulled from.
 pub(crate) fn reasons(planned: &PlannedCandidate) -> Vec<String> {
     let name = match &planned.candidate.reason {
         CandidateReason::Qualified => None,

@@ -151,7 +151,7 @@ fn certs_d_lines(root: &Path) -> Vec<Line> {
     for RegistryFolder { name, path, text } in folders {
         let text = text.unwrap_or_else(|error| {
             lines.push(Line::Wrong(format!(
-                "cannot read {}: {error}; containerd goes on without it, so mend it",
+                "cannot read {}: {error}; containerd goes on without it, so correct it",
                 path.display()
             )));
             None
@@ -160,7 +160,7 @@ fn certs_d_lines(root: &Path) -> Vec<Line> {
     }
     let refused = certs_d.folders().filter_map(|(name, folder)| match folder {
         Folder::Refused(error) => Some(Line::Wrong(format!(
-            "{shown}/{name}/hosts.toml: {error}; containerd goes on without it, so mend it"
+            "{shown}/{name}/hosts.toml: {error}; containerd goes on without it, so correct it"
         ))),
         Folder::Hosts(_) | Folder::Certificates => None,
     });

@@ -55,8 +55,8 @@ impl EndpointsChange {
     }
 }
 
-/// Nobody notices more endpoints for pulls by digest, which get the same content from anywhere. containerd reads the files
-/// for every pull, so no other change drains or restarts anything either.
+/// More endpoints for pulls by digest affect nobody: such a pull gets the same content from anywhere. Other changes affect the
+/// next pulls at most, because containerd reads the files for every pull and nothing is drained or restarted.
 fn notice(old: &[AskedEndpoint], new: &[AskedEndpoint]) -> Notice {
     let tags = |asked: &[AskedEndpoint]| -> Vec<_> {
         asked.iter().filter(|endpoint| endpoint.serves == MirrorUse::All).cloned().collect()

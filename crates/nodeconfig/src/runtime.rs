@@ -125,8 +125,8 @@ impl Serialize for Runtime {
     }
 }
 
-/// Whether at least one object can be used, or there is none. Otherwise the files must stay: nobody means to replace a
-/// node's configuration with nothing.
+/// Whether the files of a node may be replaced: at least one object is not rejected, or there are no objects at all. If every
+/// object is rejected, replacing the files would empty the node's configuration.
 pub fn any_usable(outcomes: impl IntoIterator<Item = Outcome>) -> bool {
     let mut outcomes = outcomes.into_iter().peekable();
     outcomes.peek().is_none() || outcomes.any(|outcome| outcome != Outcome::Rejected)

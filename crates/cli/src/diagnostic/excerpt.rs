@@ -1,4 +1,4 @@
-//! The line of a file that a message points at, with carets under what is meant.
+//! The line of a file that a message points at, with carets under the part in question.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -15,7 +15,7 @@ const TAB: &str = "    ";
 /// How many characters of a line are shown at most.
 const WIDTH: usize = 120;
 
-/// A line and the columns in it that are meant, as they are printed.
+/// A line as it is printed, and the columns to mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Excerpt {
     line: String,
@@ -64,20 +64,20 @@ impl Excerpt {
     }
 }
 
-/// What is printed on one side of the place that is meant, outwards from there.
+/// The part of a line on one side of the marked place, outwards from there.
 struct Side {
     printed: Vec<char>,
-    /// How much of it is what is meant, if something follows that.
+    /// How much of it is marked, if something follows.
     meant: Option<usize>,
     ends: Ends,
 }
 
-/// Why there is no more on a side.
+/// Why a side ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ends {
     /// The line begins or ends there.
     Line,
-    /// More would not be shown.
+    /// The limit of what is shown is reached.
     Width,
     /// A comment, or something else that no part of the document accounts for.
     Unknown,

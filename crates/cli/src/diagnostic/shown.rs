@@ -7,20 +7,20 @@ use pullwright_documents::{Content, Node};
 use super::File;
 use super::visible::{Path, Visibility, is_harmless_toml, shows_name, shows_value};
 
-/// The parts of a file that may be shown, and those that may not: both in order, none inside of another, so that what a byte
-/// belongs to is found without trying them all.
+/// The parts of a file that may be shown, and those that must be hidden. Both lists are sorted and do not overlap, so a binary
+/// search finds the part that a byte belongs to.
 pub(super) struct Shown {
     visible: Vec<Range<usize>>,
     hidden: Vec<Range<usize>>,
 }
 
-/// What a byte belongs to.
+/// The part that a byte belongs to.
 pub(super) enum Part {
-    /// To what may be shown.
+    /// It may be shown.
     Visible,
-    /// To this, of which nothing may be shown.
+    /// It is in this part, which must be hidden.
     Hidden(Range<usize>),
-    /// To nothing that is known.
+    /// It is in no known part.
     Unknown,
 }
 
@@ -33,14 +33,14 @@ impl Shown {
         Self { visible: in_order(visible), hidden: in_order(hidden) }
     }
 
-    /// One line of a file in which nothing is known, if the line itself is harmless.
+    /// One line of a file that cannot be parsed, if the line itself is harmless.
     pub(super) fn line(file: &File<'_>, line: Range<usize>) -> Option<Self> {
         let text = file.text.get(line.clone())?;
         let harmless = file.visibility == Visibility::Registries && is_harmless_toml(text);
         harmless.then(|| Self { visible: vec![line], hidden: Vec::new() })
     }
 
-    /// What a byte belongs to. Hidden wins: an alias repeats the places of what it stands for.
+    /// The part that a byte belongs to. Hidden parts win, because an alias repeats the places of its anchor.
     pub(super) fn part(&self, at: usize) -> Part {
         match (around(&self.hidden, at), around(&self.visible, at)) {
             (Some(hidden), _) => Part::Hidden(hidden.clone()),
@@ -50,13 +50,13 @@ impl Shown {
     }
 }
 
-/// The one of the ranges, which are in order, that a byte is in.
+/// The range that a byte is in, by binary search in sorted ranges.
 fn around(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let next = ranges.partition_point(|range| range.end <= at);
     ranges.get(next).filter(|range| range.contains(&at))
 }
 
-/// The ranges in order; of those that overlap one.
+/// Sorts the ranges, and keeps one of those that overlap.
 fn in_order(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_by_key(|range| range.start);

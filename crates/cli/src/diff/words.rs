@@ -52,7 +52,7 @@ fn what(changed: &Changed) -> Vec<String> {
         )),
         Changed::Alias { name, old, new } => {
             let said = |target: &Option<String>| target.clone().unwrap_or_else(|| "nothing".to_owned());
-            Sign::Other.line(&format!("short name {name} stands for {} instead of {}", said(new), said(old)))
+            Sign::Other.line(&format!("short name {name} means {} instead of {}", said(new), said(old)))
         }
         Changed::Setting { key, old, new } => {
             let said = |value: &Option<String>| value.clone().unwrap_or_else(|| "its default".to_owned());

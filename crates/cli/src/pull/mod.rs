@@ -34,7 +34,7 @@ struct PullAnswer<'a> {
 }
 
 pub(crate) fn run(arguments: &Pull, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
-    let Some(Planned { plan, cluster }) = planned(&arguments.pull, streams)? else {
+    let Some(Planned { plan, cluster }) = planned(&arguments.request, streams)? else {
         return Ok(RunOutcome::Findings);
     };
     let client = client(arguments)?;
