@@ -119,7 +119,7 @@ pub(crate) struct Pull {
 #[derive(Debug, Args)]
 pub(crate) struct Lint {
     /// The files to check, `-` for standard input
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present_any = ["root", "manifests"])]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present_any = ["root", "manifests", "rules"])]
     pub(crate) files: Vec<PathBuf>,
     /// What the files are, instead of telling by name and content
     #[arg(long = "as", value_name = "KIND", requires = "files")]
@@ -130,6 +130,9 @@ pub(crate) struct Lint {
     /// Check the Secrets and mirror sets among the YAML and JSON files below a folder
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) manifests: Option<PathBuf>,
+    /// List every rule that a finding can name, with what it means and what to do, and check nothing
+    #[arg(long, conflicts_with_all = ["files", "root", "manifests"])]
+    pub(crate) rules: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

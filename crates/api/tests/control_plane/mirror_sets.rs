@@ -117,7 +117,7 @@ fn the_engine_refuses_what_the_api_refuses() {
         let merged = merge(&Inputs { sets: &[set], sources: &RegistrySources::default() });
         // What the API takes may still be of no use; only formats are compared here.
         let formats = ["mirrors/invalid-source", "mirrors/invalid-mirror"];
-        !merged.verdicts[0].findings.iter().any(|finding| formats.contains(&finding.rule))
+        !merged.verdicts[0].findings.iter().any(|finding| formats.contains(&finding.rule.name()))
     };
     for place in PLACES {
         assert!(accepted(place, "mirror.io") && accepted("source.io", place), "{place:?}");

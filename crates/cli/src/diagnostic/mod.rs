@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use pullwright_findings::{DocPath, Finding, Severity};
+use pullwright_findings::{DocPath, Finding, Rule, Severity, rules};
 
 pub(crate) use excerpt::Excerpt;
 pub(crate) use found::Found;
@@ -25,7 +25,7 @@ use pullwright_documents::{Locator, Node, Place, Position, Text, Unreadable, ext
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) severity: Severity,
-    pub(crate) rule: Option<&'static str>,
+    pub(crate) rule: Option<&'static Rule>,
     pub(crate) text: String,
     pub(crate) place: Option<Box<FilePlace>>,
     pub(crate) help: Option<String>,
@@ -69,7 +69,7 @@ impl Message {
             Severity::Error => (ERROR, "error"),
             Severity::Warning => (WARNING, "warning"),
         };
-        let rule = self.rule.map(|rule| format!("[{rule}]")).unwrap_or_default();
+        let rule = self.rule.map(|rule| format!("[{}]", rule.name())).unwrap_or_default();
         writeln!(out, "{}: {}", paint(style, format!("{word}{rule}")), paint(STRONG, plain(&self.text)))?;
         let mut margin = 1;
         if let Some(place) = &self.place {
@@ -101,7 +101,7 @@ impl From<&Finding> for Message {
             rule: Some(finding.rule),
             text: without_userinfo(&finding.message),
             place: None,
-            help: finding.help.as_deref().map(without_userinfo),
+            help: Some(without_userinfo(finding.remedy())),
         }
     }
 }
@@ -155,18 +155,18 @@ impl Written<'_> {
         let mut message = self.error(self.span_of(finding, &place), &self.text_of(finding, &place));
         message.severity = finding.severity;
         message.rule = Some(finding.rule);
-        message.help = finding.help.as_deref().map(without_userinfo);
+        message.help = Some(without_userinfo(finding.remedy()));
         message
     }
 
     /// Some rules are about a name and not about what it is given; and what spans lines is best shown by its name.
     fn span_of(&self, finding: &Finding, place: &Place) -> Range<usize> {
         let about_name = [
-            "registries/unknown-key",
-            "containerd/unknown-key",
-            "k3s/unknown-key",
-            "secret/key",
-            "auth-file/key",
+            &rules::registries::UNKNOWN_KEY,
+            &rules::containerd::UNKNOWN_KEY,
+            &rules::k3s::UNKNOWN_KEY,
+            &rules::secret::KEY,
+            &rules::auth_file::KEY,
         ]
         .contains(&finding.rule)
             || finding.message.starts_with("unknown field")

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use pullwright_documents::{Text, documents};
 use pullwright_engine::containerd::{By, CertsD, Endpoint, host_of_folder, k3s};
-use pullwright_findings::Finding;
 use pullwright_engine::registries::{MirrorUse, Notice};
+use pullwright_findings::{Finding, rules};
 use serde::Serialize;
 
 use super::{FileChange, What};
@@ -99,8 +99,8 @@ fn certs_d_of_k3s(path: &Path, text: &str) -> Result<CertsD, Message> {
     let documents = documents(&text).map_err(|error| file.unreadable(&error))?;
     let Some(document) = documents.first() else { return Ok(CertsD::default()) };
     let registries = k3s::Registries::read(&document.value()).map_err(|error| {
-        let finding = Finding::error("k3s/type", error.at.clone(), error.to_string());
-        file.written(document).finding(&finding).with_help("k3s does not start with this file")
+        let finding = Finding::new(&rules::k3s::REFUSED, error.at.clone(), error.to_string());
+        file.written(document).finding(&finding)
     })?;
     Ok(registries.certs_d())
 }

@@ -14,9 +14,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pullwright_engine::credentials::{AuthFile, DocumentError, PullSecret};
-use pullwright_findings::Finding;
 use pullwright_engine::kubelet::CredentialProviderConfig;
 use pullwright_engine::registries::{ConfError, LoaderEnv, Recorded, RegistriesConf, ShortNameRule};
+use pullwright_findings::Finding;
 use pullwright_nodefiles::{CrioLoadError, LoadError, NodeRoot, NotUtf8};
 
 use manifests::ManifestFile;
@@ -168,7 +168,7 @@ fn refused_registries_for(file: &File<'_>, error: &ConfError, findings: Vec<Find
         (span, _) => {
             let message = |finding: Finding| Message {
                 rule: Some(finding.rule),
-                help: finding.help,
+                help: Some(finding.remedy().to_owned()),
                 ..file.error(span.clone().unwrap_or_default(), &finding.message)
             };
             findings.into_iter().map(message).collect()
@@ -182,7 +182,11 @@ pub(crate) fn refused_auth_file(file: &File<'_>, errors: &[DocumentError]) -> Ve
     let written = document.as_ref().map(|document| file.written(document));
     let message = |finding: Finding| match &written {
         Ok(written) => written.finding(&finding),
-        Err(error) => Message { rule: Some(finding.rule), help: finding.help, ..file.unreadable(error) },
+        Err(error) => Message {
+            rule: Some(finding.rule),
+            help: Some(finding.remedy().to_owned()),
+            ..file.unreadable(error)
+        },
     };
     errors.iter().map(|error| message(error.finding())).collect()
 }

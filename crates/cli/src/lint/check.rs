@@ -7,9 +7,9 @@ use pullwright_engine::containerd::Daemon;
 use pullwright_engine::credentials::{
     AuthFile, Document, DocumentError, Format, LegacyAuthFile, PullSecret, Secret, SecretName, Sensitive,
 };
-use pullwright_findings::{DocPath, Finding};
 use pullwright_engine::kubelet::lint as kubelet;
 use pullwright_engine::registries::ConfFile;
+use pullwright_findings::{DocPath, Finding, rules};
 
 use super::Kind;
 use super::report::Checked;
@@ -63,7 +63,9 @@ fn containerd_config(file: &File<'_>) -> Vec<Message> {
 fn provider_config(file: &File<'_>) -> Vec<Message> {
     let (document, json) = match json_of(file.text) {
         Ok(read) => read,
-        Err(error) => return vec![Message { rule: Some("kubelet/decode"), ..file.unreadable(&error) }],
+        Err(error) => {
+            return vec![Message { rule: Some(&rules::kubelet::DECODE), ..file.unreadable(&error) }];
+        }
     };
     let written = file.written(&document);
     let mut messages = Vec::new();
@@ -71,8 +73,9 @@ fn provider_config(file: &File<'_>) -> Vec<Message> {
     if json_document(file.text).is_err() {
         for span in document.repeated_names() {
             let message = written.error(span, "this key is already set in its map");
-            messages
-                .push(Message { rule: Some("kubelet/decode"), ..message }.with_help("remove one of the two"));
+            messages.push(
+                Message { rule: Some(&rules::kubelet::DECODE), ..message }.with_help("remove one of the two"),
+            );
         }
     }
     messages.extend(kubelet::lint(&json).iter().map(|finding| written.finding(finding)));

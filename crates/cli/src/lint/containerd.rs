@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pullwright_documents::Text;
 use pullwright_engine::containerd::{CertsD, Daemon, Disagreement, HostsToml, disagreements, folder_name};
-use pullwright_findings::Finding;
+use pullwright_findings::{Finding, rules};
 
 use super::report::Checked;
 use super::{Kind, check};
@@ -84,10 +84,7 @@ fn missing_files(node: &NodeFiles, folder: &Path, text: &str) -> Result<Vec<Find
             if !names.contains(&*name.to_string_lossy()) {
                 let message =
                     format!("every pull of this registry fails: there is no file {}", path.display());
-                let finding = Finding::error("containerd/missing-file", host.at.key(field), message);
-                findings.push(
-                    finding.with_help("a path without a leading slash is looked for beside hosts.toml"),
-                );
+                findings.push(Finding::new(&rules::containerd::MISSING_FILE, host.at.key(field), message));
             }
         }
     }

@@ -4,10 +4,12 @@ mod check;
 mod containerd;
 mod kind;
 mod report;
+mod rules;
 
 use std::path::Path;
 
 use pullwright_engine::kubelet::{ConfigFile, CredentialProviderConfig};
+use pullwright_findings::rules::kubelet::DUPLICATE_NAME;
 
 pub(crate) use kind::Kind;
 
@@ -24,6 +26,10 @@ use report::{Checked, Report};
 const KUBELET_CONFIG: &str = "/var/lib/kubelet/config.yaml";
 
 pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> Result<Outcome, Failure> {
+    if arguments.rules {
+        rules::write(arguments.output.format, streams.out)?;
+        return Ok(Outcome::Good);
+    }
     let mut files = Vec::new();
     // Objects of all files are judged together.
     let mut manifests = Vec::new();
@@ -124,8 +130,7 @@ fn provider_files(node: &NodeFiles, files: Vec<providers::ProviderFile>) -> Vec<
         });
         let together = CredentialProviderConfig::load(&configs.collect::<Vec<_>>());
         if let (Err(error), Some(last)) = (together, checked.last_mut()) {
-            let message =
-                Message { rule: Some("kubelet/duplicate-name"), ..Message::error(error.to_string()) };
+            let message = Message { rule: Some(&DUPLICATE_NAME), ..Message::error(error.to_string()) };
             last.messages.push(message.with_help("give each provider one file"));
         }
     }

@@ -6,7 +6,7 @@ use std::ptr;
 
 use pullwright_api::ImageContentSourcePolicy;
 use pullwright_documents::{Content, Node};
-use pullwright_findings::{DocPath, Finding, Severity};
+use pullwright_findings::{DocPath, Finding, Rule, Severity, rules};
 use serde_json::Value;
 
 use crate::diagnostic::{File, Message, Visibility};
@@ -17,10 +17,15 @@ const API_VERSION: &str = "operator.openshift.io/v1alpha1";
 const KIND: &str = "ImageContentSourcePolicy";
 
 /// How an object is written that is none: for these, oc gives up.
-const NOT_DECODED: &[&str] =
-    &["mirrors/type", "mirrors/required", "mirrors/unknown-field", "mirrors/duplicate-field"];
+const NOT_DECODED: [&Rule; 4] = [
+    &rules::mirrors::TYPE,
+    &rules::mirrors::REQUIRED,
+    &rules::mirrors::UNKNOWN_FIELD,
+    &rules::mirrors::DUPLICATE_FIELD,
+];
 /// Formats that the API takes in the old object and not in the new one; and two objects of one name, of which it has one.
-const NOT_TAKEN: &[&str] = &["mirrors/invalid-source", "mirrors/invalid-mirror", "mirrors/replaced"];
+const NOT_TAKEN: [&Rule; 3] =
+    [&rules::mirrors::INVALID_SOURCE, &rules::mirrors::INVALID_MIRROR, &rules::mirrors::REPLACED];
 
 /// A file.
 pub(super) struct Source {
@@ -89,7 +94,7 @@ fn is_empty(document: &Node) -> bool {
 fn refusal(file: &ManifestFile, message: Message) -> Option<Message> {
     let message = Message { severity: Severity::Error, ..message };
     match message.rule? {
-        "mirrors/duplicate-mirror" => Some(
+        rule if *rule == rules::mirrors::DUPLICATE_MIRROR => Some(
             message
                 .with_help("name it once: an ImageDigestMirrorSet with a mirror twice is refused by the API"),
         ),
@@ -151,15 +156,14 @@ fn policy(file: &ManifestFile, object: Object<'_>) -> Result<ImageContentSourceP
     }
     let policy: ImageContentSourcePolicy = serde_json::from_value(value).map_err(|_| {
         let text = not_decoded(&file.path, "metadata has a value of another type than the API's");
-        let finding = Finding::error("migrate/metadata", metadata.clone(), text);
-        let help = "labels and annotations are texts: put numbers, true and false in quotes";
-        told(file, object, &finding.with_help(help))
+        let finding = Finding::new(&rules::migrate::METADATA, metadata.clone(), text);
+        told(file, object, &finding)
     })?;
     let name = policy.metadata.name.as_deref().unwrap_or_default();
     if object_name::is_valid(name) {
         return Ok(policy);
     }
-    let finding = Finding::error("migrate/name", metadata.key("name"), object_name::refusal(name));
+    let finding = Finding::new(&rules::migrate::NAME, metadata.key("name"), object_name::refusal(name));
     Err(told(file, object, &finding.with_help(object_name::HELP)))
 }
 
@@ -182,6 +186,6 @@ fn other_kind(file: &ManifestFile, object: Object<'_>) -> Option<Message> {
         }
         _ => "a file to migrate holds ImageContentSourcePolicies and nothing else".to_owned(),
     };
-    let finding = Finding::error("migrate/kind", DocPath::root().key("kind"), text);
+    let finding = Finding::new(&rules::migrate::KIND, DocPath::root().key("kind"), text);
     Some(told(file, object, &finding.with_help(help)))
 }

@@ -6,8 +6,8 @@ use super::asked::{Asked, Asking};
 use super::render::planned;
 use super::unsaid::in_words;
 use super::{By, CertsD, DEFAULT_FOLDER, host_of_folder};
-use pullwright_findings::{DocPath, Finding};
 use crate::registries::RegistriesConf;
+use pullwright_findings::{DocPath, Finding, rules};
 
 /// A registry that nobody has written anything about.
 const ANY: &str = "any.invalid";
@@ -54,8 +54,7 @@ fn compare(host: &str, wanted: &CertsD, certs: &CertsD) -> Option<Disagreement> 
         words(wanted.of(by)),
         words(found.of(by))
     );
-    let finding = Finding::warning("containerd/disagrees", DocPath::root(), message)
-        .with_help("pullwright render --for containerd writes certs.d from registries.conf");
+    let finding = Finding::new(&rules::containerd::DISAGREES, DocPath::root(), message);
     let folder = certs.folder_of(host).map(|(folder, _)| folder.to_owned());
     Some(Disagreement { folder, host: host.to_owned(), finding })
 }

@@ -5,8 +5,8 @@ use super::By;
 use super::CertsD;
 use super::asked::location;
 use super::unsaid::Runtime;
-use pullwright_findings::{DocPath, Finding};
 use crate::registries::Registry;
+use pullwright_findings::{DocPath, Finding, rules};
 
 /// The blocked entries for paths, by which each mirror is looked up.
 pub(super) struct Forbidden<'c> {
@@ -52,9 +52,9 @@ impl<'c> Forbidden<'c> {
             "{name} asks a mirror for every image of its registry; mirror {host} elsewhere, or forbid all of {place}"
         );
         let rule = match runtime {
-            Runtime::Containerd => "containerd/forbidden-path",
-            Runtime::K3s => "k3s/forbidden-path",
+            Runtime::Containerd => &rules::containerd::FORBIDDEN_PATH,
+            Runtime::K3s => &rules::k3s::FORBIDDEN_PATH,
         };
-        Some(Finding::error(rule, DocPath::root().key("registry").index(index), message).with_help(help))
+        Some(Finding::new(rule, DocPath::root().key("registry").index(index), message).with_help(help))
     }
 }

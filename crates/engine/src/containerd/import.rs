@@ -6,8 +6,8 @@ use super::asked::location;
 use super::certs_d::DOCKER_HUB;
 use super::connections::{Connection, insecure};
 use super::{By, CertsD, Endpoint, Folder, Host, HostsToml, Role, folder_name, host_of_folder};
-use pullwright_findings::{DocPath, Finding};
 use crate::mirrors::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy, invalid_source, unusable_mirror};
+use pullwright_findings::{DocPath, Finding, rules};
 
 /// What files became together. Mirrors by digest and by tag go into objects of two kinds, and what is about a registry and
 /// not about its mirrors into `Image/cluster`.
@@ -61,12 +61,8 @@ pub fn import(certs: &CertsD) -> Collected {
 
 /// Mirrors of whatever has none of its own.
 pub(super) fn all_registries(at: DocPath) -> Finding {
-    Finding::error(
-        "import/all-registries",
-        at,
-        "mirrors for all registries cannot be written in a mirror set",
-    )
-    .with_help("name each registry that is used as a source")
+    let message = "mirrors for all registries cannot be written in a mirror set";
+    Finding::new(&rules::import::ALL_REGISTRIES, at, message)
 }
 
 impl Imported {
@@ -237,36 +233,34 @@ fn left_behind(host: &Host) -> Option<Finding> {
         return None;
     }
     let message = format!("mirror sets have nothing for {}", names.join(", "));
-    let help = if names == ["ca"] {
-        "put the authorities into the ConfigMap of spec.additionalTrustedCA in Image/cluster"
+    let finding = Finding::new(&rules::import::SETTINGS, host.at.clone(), message);
+    Some(if names == ["ca"] {
+        finding
+            .with_help("put the authorities into the ConfigMap of spec.additionalTrustedCA in Image/cluster")
     } else {
-        "certificates belong into a folder of the host below /etc/containers/certs.d; headers and timeouts have no place"
-    };
-    Some(Finding::warning("import/settings", host.at.clone(), message).with_help(help))
+        finding
+    })
 }
 
 /// Two folders may be named after one host.
 fn shadowed(other: &str) -> Finding {
     let message = format!("containerd does not read this file: the folder {other} counts before");
-    Finding::warning("import/shadowed", DocPath::root(), message).with_help("keep one of the two folders")
+    Finding::new(&rules::import::SHADOWED, DocPath::root(), message)
 }
 
 fn no_location(endpoint: &Endpoint, at: DocPath) -> Finding {
     let message = format!("{endpoint} is left out: the images of a mirror are below /v2");
-    Finding::error("import/path", at, message)
-        .with_help("ask the registry's operator for an address below /v2")
+    Finding::new(&rules::import::PATH, at, message)
 }
 
 fn source_first(source: &str) -> Finding {
-    let message = format!("{source} is asked before its mirrors, in a mirror set after them");
-    Finding::warning("import/source-first", DocPath::root(), message)
-        .with_help("remove it from the hosts if the mirrors shall be asked first")
+    let message = format!("containerd asks {source} before its mirrors, and the imported rule asks it last");
+    Finding::new(&rules::import::SOURCE_FIRST, DocPath::root(), message)
 }
 
 fn one_policy(source: &str) -> Finding {
     let message = format!(
         "{source} is asked by digest or by tag and not by the other; a mirror set can only forbid both, and does"
     );
-    Finding::warning("import/one-policy", DocPath::root(), message)
-        .with_help("remove mirrorSourcePolicy where the source may be asked")
+    Finding::new(&rules::import::ONE_POLICY, DocPath::root(), message)
 }

@@ -6,8 +6,8 @@ use super::asked::{Asked, Asking};
 use super::forbidden::Forbidden;
 use super::render::by_host;
 use super::{By, CertsD};
-use pullwright_findings::{DocPath, Finding, Severity};
 use crate::registries::{RegistriesConf, Registry};
+use pullwright_findings::{DocPath, Finding, Rule, rules};
 
 /// Who is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,14 +79,18 @@ impl Compared<'_> {
         });
         let message = format!("for images of {scope}: {}", described.collect::<Vec<_>>().join("; "));
         let (rule, help) = self.cause();
-        let at = place(registries, scope);
-        Some(Finding { severity: self.severity(), rule, at, message, help: Some(help) })
+        let finding = Finding { help, ..Finding::new(rule, place(registries, scope), message) };
+        Some(if rule.may_be_warning() && !self.asks_forbidden_source() {
+            finding.as_warning()
+        } else {
+            finding
+        })
     }
 
-    /// To ask a source that must not be asked is no approximation.
-    fn severity(&self) -> Severity {
+    /// Whether the source is asked although `registries.conf` forbids it, which is more than an approximation.
+    fn asks_forbidden_source(&self) -> bool {
         let against = |by| self.asks_source(self.found.of(by)) && !self.asks_source(self.wanted.of(by));
-        if against(By::Tag) || against(By::Digest) { Severity::Error } else { Severity::Warning }
+        against(By::Tag) || against(By::Digest)
     }
 
     fn asks_source(&self, asked: &[Asked]) -> bool {
@@ -100,54 +104,39 @@ impl Compared<'_> {
         same(By::Tag) && same(By::Digest)
     }
 
-    /// Why it cannot be said: the rule's name, and what to know or do.
-    fn cause(&self) -> (&'static str, String) {
+    /// Why it cannot be expressed: the rule, and what to do if the rule does not say it.
+    fn cause(&self) -> (&'static Rule, Option<String>) {
         let extra = |by: By| {
             let wanted: HashSet<_> = self.wanted.of(by).iter().collect();
             self.found.of(by).iter().filter(move |asked| !wanted.contains(asked))
         };
         let by_tag: HashSet<_> = self.wanted.by_tag.iter().collect();
-        let (rule, help) = match (self.runtime, self.scope.split_once('/')) {
+        let rule = match (self.runtime, self.scope.split_once('/')) {
             (Runtime::Containerd, Some((host, _))) => {
                 let help = format!(
                     "containerd knows mirrors of {host} and not of paths in it; a mirror of a path is asked by \
                      digest, for every image of {host}, if it keeps the path, and never by tag"
                 );
-                return ("containerd/path", help);
+                return (&rules::containerd::PATH, Some(help));
             }
             (Runtime::K3s, Some((host, _))) => {
                 let help = format!(
                     "K3s knows mirrors of {host} and not of paths in it; mirrors of paths are left out"
                 );
-                return ("k3s/path", help);
+                return (&rules::k3s::PATH, Some(help));
             }
-            (Runtime::K3s, None) if self.severity() == Severity::Error => (
-                "k3s/blocked",
-                "K3s asks every registry itself in the end, unless it is started with \
-                 --disable-default-registry-endpoint, which is for all registries with mirrors",
-            ),
-            (Runtime::K3s, None) if self.same_places() => {
-                ("k3s/insecure", "K3s knows one setting for the TLS of a host, wherever the host is named")
+            (Runtime::K3s, None) if self.asks_forbidden_source() => &rules::k3s::BLOCKED,
+            (Runtime::K3s, None) if self.same_places() => &rules::k3s::INSECURE,
+            (Runtime::K3s, None) if extra(By::Tag).next().is_some() => &rules::k3s::DIGEST_ONLY,
+            (Runtime::Containerd, None) if extra(By::Digest).any(|asked| !by_tag.contains(asked)) => {
+                &rules::containerd::WIDER
             }
-            (Runtime::K3s, None) if extra(By::Tag).next().is_some() => (
-                "k3s/digest-only",
-                "K3s asks a mirror that serves digests by tag, too, and takes its word for the content",
-            ),
-            (Runtime::Containerd, None) if extra(By::Digest).any(|asked| !by_tag.contains(asked)) => (
-                "containerd/wider",
-                "mirrors of paths are asked by digest for every image of the registry; a digest makes \
-                     sure of what they give",
-            ),
-            (runtime, None) if extra(By::Digest).next().is_some() => (
-                if runtime == Runtime::K3s { "k3s/tag-only" } else { "containerd/tag-only" },
-                "a mirror that serves tags is asked by digest, too; a digest makes sure of what it gives",
-            ),
-            (runtime, None) => (
-                if runtime == Runtime::K3s { "k3s/one-order" } else { "containerd/one-order" },
-                "mirrors are asked in one order, by tag and by digest; list them in the same order for both",
-            ),
+            (Runtime::K3s, None) if extra(By::Digest).next().is_some() => &rules::k3s::TAG_ONLY,
+            (Runtime::Containerd, None) if extra(By::Digest).next().is_some() => &rules::containerd::TAG_ONLY,
+            (Runtime::K3s, None) => &rules::k3s::ONE_ORDER,
+            (Runtime::Containerd, None) => &rules::containerd::ONE_ORDER,
         };
-        (rule, help.to_owned())
+        (rule, None)
     }
 }
 
@@ -160,10 +149,9 @@ fn wildcard(registry: &Registry, index: usize, hosts: &[String]) -> Finding {
         named => format!(", other than {},", named.join(", ")),
     };
     let message = format!("hosts that match {prefix}{except} are asked as if this entry were not there");
-    let severity = if registry.blocked { Severity::Error } else { Severity::Warning };
     let at = DocPath::root().key("registry").index(index).key("prefix");
-    let help = "containerd has no wildcards; name the hosts that are used";
-    Finding { severity, rule: "containerd/wildcard", at, message, help: Some(help.to_owned()) }
+    let finding = Finding::new(&rules::containerd::WILDCARD, at, message);
+    if registry.blocked { finding } else { finding.as_warning() }
 }
 
 /// containerd takes a name without a registry for one of Docker Hub.
@@ -176,8 +164,7 @@ fn short_names(conf: &RegistriesConf) -> Option<Finding> {
         None => return None,
     };
     let message = "containerd looks for names without a registry in docker.io only";
-    let finding = Finding::warning("containerd/short-names", at, message);
-    Some(finding.with_help("write image names with their registry"))
+    Some(Finding::new(&rules::containerd::SHORT_NAMES, at, message))
 }
 
 /// The entry that is about this scope, in the list sorted by prefix.

@@ -5,7 +5,7 @@ use super::document::{DocumentError, Entries, Format};
 use super::scope::{Scope, ScopeError, shown};
 use super::secret::{PULL_SECRETS, Secret, SecretError, SecretName};
 use super::wanted::Wanted;
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 
 /// The longest key that is looked at. A repository has at most 255 letters and its host as many, so no longer key covers one.
 const LONGEST_KEY: usize = 1024;
@@ -134,7 +134,7 @@ impl PullSecret {
                 _ if read.findings.len() >= reach.findings => read.more_findings += 1,
                 (Err(error), _) => read.findings.push(key_finding(at(), error)),
                 (_, Err(error)) => {
-                    read.findings.push(Finding::error("secret/entry", at(), error.to_string()));
+                    read.findings.push(Finding::new(&rules::secret::ENTRY, at(), error.to_string()));
                 }
             }
         }
@@ -182,9 +182,9 @@ fn scope_of(key: &str) -> Result<Scope, ScopeError> {
 }
 
 fn key_finding(at: DocPath, error: ScopeError) -> Finding {
-    let finding = Finding::warning("secret/key", at, error.to_string());
-    finding.with_help(match error {
-        ScopeError::Wildcard => "add one entry for each host",
-        _ => "write the key as host[:port] or host[:port]/namespace",
-    })
+    let finding = Finding::new(&rules::secret::KEY, at, error.to_string());
+    match error {
+        ScopeError::Wildcard => finding.with_help("add one entry for each host"),
+        _ => finding,
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pullwright_findings::{DocPath, Finding, Step};
+use pullwright_findings::{DocPath, Finding, Step, rules};
 use pullwright_golang::quote::quote;
 
 /// Why the loader refuses a file.
@@ -176,7 +176,7 @@ impl From<&ConfError> for Finding {
             Problem::Type { expected, found } => Some(help_for_type(&error.at, expected, found)),
             problem => problem.help(),
         };
-        Self { help, ..Self::error("registries/refused", error.at.clone(), error.to_string()) }
+        Self { help, ..Self::new(&rules::registries::REFUSED, error.at.clone(), error.to_string()) }
     }
 }
 

@@ -143,10 +143,10 @@ fn verdicts(case: &Case, given: &Merged) -> (Value, Value) {
         .zip(&stated)
         .map(|(verdict, stated)| {
             let findings = verdict.findings.iter();
-            let places = findings.filter(|finding| STATED.contains(&finding.rule));
-            let told: BTreeSet<_> = places.map(|finding| (finding.rule, finding.at.to_string())).collect();
+            let places = findings.filter(|finding| STATED.contains(&finding.rule.name()));
+            let told: BTreeSet<_> = places.map(|finding| (finding.rule.name(), finding.at.to_string())).collect();
             // Who gets their way may hear of the conflict as well.
-            let hears = verdict.findings.iter().any(|finding| finding.rule == "mirrors/order-conflict");
+            let hears = verdict.findings.iter().any(|finding| finding.rule.name() == "mirrors/order-conflict");
             json!({ "outcome": verdict.outcome, "told": told, "loses_its_order": hears && stated.loses_its_order })
         })
         .collect();

@@ -1,8 +1,8 @@
 //! A manifest into the engine's values, as strictly as the API server takes it: what has the wrong type refuses the object,
 //! what has an unknown name does not count.
 
-use pullwright_findings::{DocPath, Finding};
 use pullwright_engine::mirrors::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy};
+use pullwright_findings::{DocPath, Finding, rules};
 use serde_json::{Map, Value};
 
 /// What an object says, if it can be used at all, and what is wrong with how it is written.
@@ -82,8 +82,7 @@ impl Reader {
             "AllowContactingSource" => Some(SourcePolicy::AllowContactingSource),
             other => {
                 let message = format!("there is no mirrorSourcePolicy {other:?}");
-                let finding = Finding::error("mirrors/policy-value", at.clone(), message);
-                self.refuse(finding.with_help("use NeverContactSource or AllowContactingSource"));
+                self.refuse(Finding::new(&rules::mirrors::POLICY_VALUE, at.clone(), message));
                 None
             }
         }
@@ -124,7 +123,7 @@ impl Reader {
     fn required<'v>(&mut self, at: &DocPath, map: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
         let value = present(map.get(name));
         if value.is_none() {
-            let missing = Finding::error("mirrors/required", at.clone(), format!("{name} is missing"));
+            let missing = Finding::new(&rules::mirrors::REQUIRED, at.clone(), format!("{name} is missing"));
             self.refuse(match name {
                 "source" => missing.with_help("name the registry or repository that the mirrors stand for"),
                 _ => missing,
@@ -144,7 +143,8 @@ impl Reader {
         for name in map.keys().filter(|name| !names.contains(&name.as_str())) {
             let at = at.key(name);
             let message = format!("unknown field \"{at}\"");
-            self.findings.push(Finding::error("mirrors/unknown-field", at, message).with_help(help(name)));
+            self.findings
+                .push(Finding::new(&rules::mirrors::UNKNOWN_FIELD, at, message).with_help(help(name)));
         }
     }
 
@@ -177,7 +177,7 @@ impl Reader {
             Value::Object(_) => "an object",
         };
         let finding =
-            Finding::error("mirrors/type", at.clone(), format!("expected {expected}, found {found}"));
+            Finding::new(&rules::mirrors::TYPE, at.clone(), format!("expected {expected}, found {found}"));
         let quotes = expected == "text" && ["a boolean", "a number"].contains(&found);
         self.refuse(if quotes { finding.with_help("put it in quotes") } else { finding });
         None

@@ -9,10 +9,10 @@ mod recognise;
 use std::collections::HashMap;
 
 use pullwright_documents::Node;
-use pullwright_findings::{DocPath, Finding, Severity};
 use pullwright_engine::mirrors::{
     Inputs, Merged, MirrorSet, ObjectName, Outcome, Payload, RegistrySources, merge, merge_protecting,
 };
+use pullwright_findings::{DocPath, Finding, Severity, rules};
 
 use super::manifests::{ManifestFile, objects_of};
 use crate::diagnostic::{File, Message, Visibility};
@@ -79,8 +79,7 @@ fn replace(objects: &mut [MirrorObject<'_>]) {
         let place = format!("{}:{}", later.file.path.display(), later.line);
         let message = format!("a later {} replaces this one: {place}", later.name);
         let at = DocPath::root().key("metadata").key("name");
-        let finding = Finding::error("mirrors/replaced", at, message);
-        objects[index].refuse(finding.with_help("give each object a name of its own, or remove one"));
+        objects[index].refuse(Finding::new(&rules::mirrors::REPLACED, at, message));
     }
 }
 

@@ -31,7 +31,7 @@ fn rules(imported: &Imported) -> Vec<String> {
 }
 
 fn told(imported: &Imported) -> Vec<String> {
-    imported.findings.iter().map(|(_, finding)| format!("{} {}", finding.rule, finding.at)).collect()
+    imported.findings.iter().map(|(_, finding)| format!("{} {}", finding.rule.name(), finding.at)).collect()
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_mirror_that_is_verified_for_one_registry_stays_verified() {
     assert_eq!(both.sources.insecure, [""; 0]);
     let [(file, finding)] = both.findings.as_slice() else { panic!("{:?}", both.findings) };
     assert_eq!(
-        (*file, finding.rule, finding.at.to_string()),
+        (*file, finding.rule.name(), finding.at.to_string()),
         (0, "import/insecure", "host.https://m.io".to_owned())
     );
     assert_eq!(

@@ -21,7 +21,7 @@ fn rules(document: &Value) -> Vec<String> {
 
 fn told(document: &Value) -> Vec<String> {
     let imported = Registries::read(document).unwrap().import().imported();
-    imported.findings.iter().map(|(_, finding)| format!("{} {}", finding.rule, finding.at)).collect()
+    imported.findings.iter().map(|(_, finding)| format!("{} {}", finding.rule.name(), finding.at)).collect()
 }
 
 #[test]
@@ -160,7 +160,7 @@ proptest! {
         let before = read(&RegistriesConf::merge([(PathBuf::from("registries.conf"), file)]));
         let imported = before.import().imported();
         // A source that is asked before its mirrors is told, and asked after them.
-        prop_assume!(imported.findings.iter().all(|(_, finding)| finding.rule != "import/source-first"));
+        prop_assume!(imported.findings.iter().all(|(_, finding)| finding.rule.name() != "import/source-first"));
         let sets = imported.sets("imported");
         let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });
         let after = read(&merged.registries_conf(PathBuf::from("registries.conf")).unwrap());
@@ -179,7 +179,7 @@ fn what_k3s_cannot_be_told_is_told() {
         let findings = render(&conf(text), &[]).findings;
         findings
             .into_iter()
-            .map(|finding| format!("{:?} {} {}", finding.severity, finding.rule, finding.at))
+            .map(|finding| format!("{:?} {} {}", finding.severity, finding.rule.name(), finding.at))
             .collect()
     };
     let mirror = "[[registry.mirror]]\nlocation = 'a.io'\n";

@@ -41,7 +41,7 @@ fn every_configuration_becomes_these_files_and_findings() {
             .iter()
             .map(|finding| {
                 let severity = format!("{:?}", finding.severity).to_lowercase();
-                format!("{severity} {} {}\n  {}\n", finding.rule, finding.at, finding.message)
+                format!("{severity} {} {}\n  {}\n", finding.rule.name(), finding.at, finding.message)
             })
             .collect();
         assert_eq!(rendered.files, written(&folder.join("certs.d")), "{}", folder.display());

@@ -1,17 +1,17 @@
 //! What the authors of objects are told.
 
 use super::*;
-use pullwright_findings::{Finding, Severity};
 use crate::reference::Reference;
+use pullwright_findings::{Finding, Severity};
 
 fn about(merged: &Merged, position: usize) -> Vec<String> {
     merged.verdicts[position].findings.iter().map(line).collect()
 }
 
 fn line(finding: &Finding) -> String {
-    assert!(finding.help.is_some(), "{finding:?} does not say what to do");
+    assert!(!finding.remedy().is_empty(), "{finding:?} does not say what to do");
     let severity = if finding.severity == Severity::Error { "error" } else { "warning" };
-    format!("{severity} {} {}: {}", finding.rule, finding.at, finding.message)
+    format!("{severity} {} {}: {}", finding.rule.name(), finding.at, finding.message)
 }
 
 fn outcomes(merged: &Merged) -> Vec<Outcome> {

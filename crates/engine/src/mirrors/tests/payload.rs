@@ -35,7 +35,7 @@ fn outcome(merged: &Merged, sources: &RegistrySources) -> [Vec<String>; 4] {
     };
     let errors = merged.sources.findings.iter().filter(|finding| finding.severity == Severity::Error);
     let dropped = errors.map(|finding| {
-        assert_eq!(finding.rule, "registry-sources/blocks-payload");
+        assert_eq!(finding.rule.name(), "registry-sources/blocks-payload");
         let index = sources.blocked.iter().position(|scope| {
             let words = "to blocked registries, cannot block the repository being used by the payload";
             finding.message == format!("error adding [\"{scope}\"] {words}")
@@ -266,7 +266,7 @@ fn the_author_learns_that_the_payload_is_not_allowed() {
     let merged = protected(RELEASE, &allowing(&["quay.io", "payload-reg.io/other"]), &[]);
     let [finding] = merged.sources.findings.as_slice() else { panic!("{:?}", merged.sources) };
     assert_eq!(
-        (finding.severity, finding.rule, finding.at.to_string()),
+        (finding.severity, finding.rule.name(), finding.at.to_string()),
         (
             Severity::Warning,
             "registry-sources/payload-not-allowed",
