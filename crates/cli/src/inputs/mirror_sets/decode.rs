@@ -97,6 +97,7 @@ impl Reader {
         ];
         let mut sources = RegistrySources::default();
         let Some((at, spec)) = self.spec(object) else { return sources };
+        self.rest_of_image(&at, spec);
         let at = at.key("registrySources");
         let Some(lists) = present(spec.get("registrySources")) else { return sources };
         let Some(lists) = self.map(&at, lists) else { return sources };
@@ -110,11 +111,55 @@ impl Reader {
         sources
     }
 
+    /// The fields of an Image that mean nothing here. The API server checks them all the same, and refuses the object for one.
+    fn rest_of_image(&mut self, at: &DocPath, spec: &Map<String, Value>) {
+        if let Some(config_map) = present(spec.get("additionalTrustedCA")) {
+            let at = at.key("additionalTrustedCA");
+            let name = self.map(&at, config_map).and_then(|map| self.required(&at, map, "name"));
+            name.map(|name| self.text(&at.key("name"), name));
+        }
+        let at_locations = at.key("allowedRegistriesForImport");
+        for (at, location) in self.list(&at_locations, spec.get("allowedRegistriesForImport")) {
+            let Some(location) = self.map(&at, location) else { continue };
+            present(location.get("domainName")).map(|name| self.text(&at.key("domainName"), name));
+            present(location.get("insecure")).map(|flag| self.flag(&at.key("insecure"), flag));
+        }
+        self.texts(&at.key("externalRegistryHostnames"), spec.get("externalRegistryHostnames"));
+        if let Some(mode) = present(spec.get("imageStreamImportMode")) {
+            let at = at.key("imageStreamImportMode");
+            let mode = self.text(&at, mode);
+            if let Some(mode) =
+                mode.filter(|mode| !["", "Legacy", "PreserveOriginal"].contains(&mode.as_str()))
+            {
+                let message = format!("there is no imageStreamImportMode {mode:?}");
+                let finding = Finding::new(&rules::mirrors::TYPE, at, message);
+                self.refuse(finding.with_help("use Legacy or PreserveOriginal, or remove the field"));
+            }
+        }
+    }
+
+    /// Labels and annotations are texts, which the API server insists on.
+    fn metadata(&mut self, object: &Map<String, Value>) {
+        let at = DocPath::root().key("metadata");
+        let Some(metadata) = present(object.get("metadata")).and_then(Value::as_object) else { return };
+        for field in ["labels", "annotations"] {
+            let at = at.key(field);
+            let Some(texts) = present(metadata.get(field)).and_then(|texts| self.map(&at, texts)) else {
+                continue;
+            };
+            // At the map, because a message does not show the name: any text can be one.
+            for text in texts.values().filter(|text| !text.is_string()) {
+                self.wrong_type::<()>(&at, "text for each name", text);
+            }
+        }
+    }
+
     /// The part that is said by people.
     fn spec<'v>(&mut self, object: &'v Value) -> Option<(DocPath, &'v Map<String, Value>)> {
         let root = DocPath::root();
         let object = self.map(&root, object)?;
         self.known(&root, object, &OBJECT, |_| format!("known here: {}", OBJECT.join(", ")));
+        self.metadata(object);
         let spec = self.required(&root, object, "spec")?;
         let at = root.key("spec");
         self.map(&at, spec).map(|spec| (at, spec))
@@ -156,6 +201,10 @@ impl Reader {
         value.as_str().map(str::to_owned).or_else(|| self.wrong_type(at, "text", value))
     }
 
+    fn flag(&mut self, at: &DocPath, value: &Value) -> Option<bool> {
+        value.as_bool().or_else(|| self.wrong_type(at, "true or false", value))
+    }
+
     fn texts(&mut self, at: &DocPath, value: Option<&Value>) -> Vec<String> {
         self.list(at, value).into_iter().filter_map(|(at, item)| self.text(&at, item)).collect()
     }
@@ -178,7 +227,7 @@ impl Reader {
         };
         let finding =
             Finding::new(&rules::mirrors::TYPE, at.clone(), format!("expected {expected}, found {found}"));
-        let quotes = expected == "text" && ["a boolean", "a number"].contains(&found);
+        let quotes = expected.starts_with("text") && ["a boolean", "a number"].contains(&found);
         self.refuse(if quotes { finding.with_help("put it in quotes") } else { finding });
         None
     }

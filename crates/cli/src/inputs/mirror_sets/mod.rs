@@ -3,6 +3,8 @@
 //! Manifests are read from the tree that has the places, and not into the API's types: those stop at the first fault and know
 //! neither line nor column.
 
+#[cfg(test)]
+mod agreement;
 mod decode;
 mod recognise;
 
