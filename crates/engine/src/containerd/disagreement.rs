@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::asked::{Asked, Asking};
 use super::render::planned;
-use super::unsaid::in_words;
+use super::unsupported::in_words;
 use super::{By, CertsD, DEFAULT_FOLDER, host_of_folder};
 use crate::registries::RegistriesConf;
 use pullwright_findings::{DocPath, Finding, rules};
@@ -48,7 +48,7 @@ fn compare(host: &str, wanted: &CertsD, certs: &CertsD) -> Option<Disagreement> 
         (false, true) => (By::Digest, " by digest"),
     };
     let subject = if host == ANY { "a registry without a folder of its own" } else { host };
-    let words = |asked: &[Asked]| in_words(asked).replace(ANY, "that registry");
+    let words = |asked: &[Asked]| in_words(asked, "").replace(ANY, "that registry");
     let message = format!(
         "for images of {subject}{by_what}, registries.conf asks {}, and containerd asks {}",
         words(wanted.of(by)),

@@ -21,7 +21,7 @@ mod path;
 mod plan;
 mod problem;
 mod render;
-mod unsaid;
+mod unsupported;
 
 pub use capability::{Capabilities, Capability};
 pub use certs_d::{By, CertsD, DEFAULT_FOLDER, Endpoint, Folder, Role, folder_name, host_of_folder};

@@ -196,8 +196,11 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// What was passed over for the n-th source, the nearest to being used first. Worked out when asked for,
+    /// What was passed over for the n-th source, the nearest to being used first. It is computed on demand,
     /// so that it costs nothing where only the choice matters.
+    ///
+    /// The cost is that of the answer: one item for each key that covers the source. Over all sources of a pull that is the
+    /// mirrors of one rule, which an administrator writes, times the keys for one host. Ask for it to explain a pull, not to do one.
     #[must_use]
     pub fn shadowed(&self, position: usize) -> Vec<Shadowed> {
         let Some(Chosen { source, choice, candidate }) = self.chosen.get(position) else {

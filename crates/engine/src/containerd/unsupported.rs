@@ -1,4 +1,4 @@
-//! What `registries.conf` says and containerd cannot be told, with what happens instead.
+//! What a `registries.conf` says that containerd's or K3s's files cannot express, and what happens instead.
 
 use std::collections::HashSet;
 
@@ -9,17 +9,20 @@ use super::{By, CertsD};
 use crate::registries::{RegistriesConf, Registry};
 use pullwright_findings::{DocPath, Finding, Rule, rules};
 
-/// Who is told.
+/// The program that the files are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Runtime {
-    /// By `hosts.toml`.
+pub(super) enum TargetRuntime {
+    /// containerd, which reads `hosts.toml`.
     Containerd,
-    /// By `registries.yaml`.
+    /// K3s, which reads `registries.yaml`.
     K3s,
 }
 
-impl Runtime {
-    /// What it is called.
+/// The most places that a message about a path lists. A registry can have thousands of paths, and as many mirrors.
+const LISTED: usize = 8;
+
+impl TargetRuntime {
+    /// The name, as its users write it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Containerd => "containerd",
@@ -33,7 +36,7 @@ pub(super) fn findings(
     conf: &RegistriesConf,
     certs: &CertsD,
     hosts: &[String],
-    runtime: Runtime,
+    runtime: TargetRuntime,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let registries = conf.registries();
@@ -45,10 +48,14 @@ pub(super) fn findings(
     let forbidden = Forbidden::new(&registries);
     for (host, below) in by_host(conf, hosts) {
         findings.extend(forbidden.findings(&host, certs, runtime));
+        let found = Asking::by_containerd(certs, &host);
+        let asks_source =
+            [By::Tag, By::Digest].map(|by| found.of(by).iter().any(|asked| asked.place == host));
         let paths = below.iter().map(|registry| registry.prefix.as_str());
         for scope in std::iter::once(host.as_str()).chain(paths) {
             let Some(wanted) = Asking::by_conf(conf, scope) else { continue };
-            let compared = Compared { scope, wanted, found: Asking::by_containerd(certs, scope), runtime };
+            let path = &scope[host.len()..];
+            let compared = Compared { scope, path, wanted, found: &found, asks_source, runtime };
             findings.extend(compared.finding(&registries));
         }
     }
@@ -57,27 +64,37 @@ pub(super) fn findings(
 }
 
 /// What is asked for the images of a registry or of a path in it.
+///
+/// containerd asks the same mirrors for every path. They are kept once for the registry, and a path costs no more than its own
+/// mirrors: there may be thousands of both.
 struct Compared<'c> {
     scope: &'c str,
+    /// The part of the scope behind the host: empty, or a slash and a path.
+    path: &'c str,
     wanted: Asking,
-    found: Asking,
-    runtime: Runtime,
+    /// What the runtime asks for the registry. For the scope, the path follows each place.
+    found: &'c Asking,
+    /// Whether the runtime asks the registry itself, by tag and by digest.
+    asks_source: [bool; 2],
+    runtime: TargetRuntime,
 }
 
 impl Compared<'_> {
     fn finding(&self, registries: &[&Registry]) -> Option<Finding> {
-        let Self { scope, wanted, found, runtime } = self;
-        if wanted == found {
+        let Self { scope, path, wanted, found, runtime, .. } = self;
+        let name = runtime.name();
+        let differing: Vec<_> = [(By::Tag, "tag"), (By::Digest, "digest")]
+            .into_iter()
+            .filter(|(by, _)| !self.is_same(*by))
+            .map(|(by, by_what)| {
+                let (wanted, found) = (in_words(wanted.of(by), ""), in_words(found.of(by), path));
+                format!("by {by_what}, registries.conf asks {wanted} and {name} asks {found}")
+            })
+            .collect();
+        if differing.is_empty() {
             return None;
         }
-        let name = runtime.name();
-        let differing = [(By::Tag, "tag"), (By::Digest, "digest")];
-        let differing = differing.into_iter().filter(|(by, _)| wanted.of(*by) != found.of(*by));
-        let described = differing.map(|(by, by_what)| {
-            let (wanted, found) = (in_words(wanted.of(by)), in_words(found.of(by)));
-            format!("by {by_what}, registries.conf asks {wanted} and {name} asks {found}")
-        });
-        let message = format!("for images of {scope}: {}", described.collect::<Vec<_>>().join("; "));
+        let message = format!("for images of {scope}: {}", differing.join("; "));
         let (rule, help) = self.cause();
         let finding = Finding { help, ..Finding::new(rule, place(registries, scope), message) };
         Some(if rule.may_be_warning() && !self.asks_forbidden_source() {
@@ -87,14 +104,20 @@ impl Compared<'_> {
         })
     }
 
-    /// Whether the source is asked although `registries.conf` forbids it, which is more than an approximation.
-    fn asks_forbidden_source(&self) -> bool {
-        let against = |by| self.asks_source(self.found.of(by)) && !self.asks_source(self.wanted.of(by));
-        against(By::Tag) || against(By::Digest)
+    /// Whether both ask the same places in the same order.
+    fn is_same(&self, by: By) -> bool {
+        let (wanted, found) = (self.wanted.of(by), self.found.of(by));
+        let same = |(wanted, found): (&Asked, &Asked)| {
+            wanted.insecure == found.insecure && wanted.place.strip_suffix(self.path) == Some(&found.place)
+        };
+        wanted.len() == found.len() && wanted.iter().zip(found).all(same)
     }
 
-    fn asks_source(&self, asked: &[Asked]) -> bool {
-        asked.iter().any(|asked| asked.place == self.scope)
+    /// Whether the source is asked although `registries.conf` forbids it, which is more than an approximation.
+    fn asks_forbidden_source(&self) -> bool {
+        let asks = |asked: &[Asked]| asked.iter().any(|asked| asked.place == self.scope);
+        let [by_tag, by_digest] = self.asks_source;
+        (by_tag && !asks(&self.wanted.by_tag)) || (by_digest && !asks(&self.wanted.by_digest))
     }
 
     /// Whether only the connections differ.
@@ -112,29 +135,31 @@ impl Compared<'_> {
         };
         let by_tag: HashSet<_> = self.wanted.by_tag.iter().collect();
         let rule = match (self.runtime, self.scope.split_once('/')) {
-            (Runtime::Containerd, Some((host, _))) => {
+            (TargetRuntime::Containerd, Some((host, _))) => {
                 let help = format!(
                     "containerd knows mirrors of {host} and not of paths in it; a mirror of a path is asked by \
                      digest, for every image of {host}, if it keeps the path, and never by tag"
                 );
                 return (&rules::containerd::PATH, Some(help));
             }
-            (Runtime::K3s, Some((host, _))) => {
+            (TargetRuntime::K3s, Some((host, _))) => {
                 let help = format!(
                     "K3s knows mirrors of {host} and not of paths in it; mirrors of paths are left out"
                 );
                 return (&rules::k3s::PATH, Some(help));
             }
-            (Runtime::K3s, None) if self.asks_forbidden_source() => &rules::k3s::BLOCKED,
-            (Runtime::K3s, None) if self.same_places() => &rules::k3s::INSECURE,
-            (Runtime::K3s, None) if extra(By::Tag).next().is_some() => &rules::k3s::DIGEST_ONLY,
-            (Runtime::Containerd, None) if extra(By::Digest).any(|asked| !by_tag.contains(asked)) => {
+            (TargetRuntime::K3s, None) if self.asks_forbidden_source() => &rules::k3s::BLOCKED,
+            (TargetRuntime::K3s, None) if self.same_places() => &rules::k3s::INSECURE,
+            (TargetRuntime::K3s, None) if extra(By::Tag).next().is_some() => &rules::k3s::DIGEST_ONLY,
+            (TargetRuntime::Containerd, None) if extra(By::Digest).any(|asked| !by_tag.contains(asked)) => {
                 &rules::containerd::WIDER
             }
-            (Runtime::K3s, None) if extra(By::Digest).next().is_some() => &rules::k3s::TAG_ONLY,
-            (Runtime::Containerd, None) if extra(By::Digest).next().is_some() => &rules::containerd::TAG_ONLY,
-            (Runtime::K3s, None) => &rules::k3s::ONE_ORDER,
-            (Runtime::Containerd, None) => &rules::containerd::ONE_ORDER,
+            (TargetRuntime::K3s, None) if extra(By::Digest).next().is_some() => &rules::k3s::TAG_ONLY,
+            (TargetRuntime::Containerd, None) if extra(By::Digest).next().is_some() => {
+                &rules::containerd::TAG_ONLY
+            }
+            (TargetRuntime::K3s, None) => &rules::k3s::ONE_ORDER,
+            (TargetRuntime::Containerd, None) => &rules::containerd::ONE_ORDER,
         };
         (rule, None)
     }
@@ -173,10 +198,17 @@ fn place(registries: &[&Registry], scope: &str) -> DocPath {
     position.map_or_else(|_| DocPath::root(), |index| DocPath::root().key("registry").index(index))
 }
 
-pub(super) fn in_words(asked: &[Asked]) -> String {
-    let places: Vec<_> = asked
-        .iter()
-        .map(|Asked { place, insecure }| format!("{place}{}", if *insecure { " (insecure)" } else { "" }))
+/// The places in words, each followed by `path`. A path has all mirrors of its registry, so only the first ones are listed.
+pub(super) fn in_words(asked: &[Asked], path: &str) -> String {
+    let listed = asked.iter().take(if path.is_empty() { usize::MAX } else { LISTED });
+    let places: Vec<_> = listed
+        .map(|Asked { place, insecure }| {
+            format!("{place}{path}{}", if *insecure { " (insecure)" } else { "" })
+        })
         .collect();
-    if places.is_empty() { "nobody".to_owned() } else { places.join(", then ") }
+    match asked.len() - places.len() {
+        _ if places.is_empty() => "nobody".to_owned(),
+        0 => places.join(", then "),
+        more => format!("{}, then {more} more", places.join(", then ")),
+    }
 }
