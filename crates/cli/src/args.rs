@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use pullwright_engine::registries::{ShortNameMode, ShortNameRule};
 use pullwright_registry::Platform;
 
-use crate::lint::Kind;
+use crate::lint::FileKind;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -123,7 +123,7 @@ pub(crate) struct Lint {
     pub(crate) files: Vec<PathBuf>,
     /// What the files are, instead of telling by name and content
     #[arg(long = "as", value_name = "KIND", requires = "files")]
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<FileKind>,
     /// Check the configuration of the node whose file system is below this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pullwright_engine::containerd::{CertsD, DEFAULT_FOLDER, Endpoint, folder_name};
+use pullwright_engine::containerd::{CertsD, DEFAULT_FOLDER, ContainerdEndpoint, folder_name};
 use pullwright_engine::credentials::{AuthFile, DocumentError};
 use pullwright_engine::kubelet::Namespace;
 use pullwright_engine::plan::any_pull;
@@ -220,7 +220,7 @@ impl Node {
 }
 
 /// Whom containerd asks for images of `host`: the first folder that has an entry for it counts, as in its `config_path`.
-pub(crate) fn endpoints(certs_d: &[PathBuf], host: &str) -> Vec<Endpoint> {
+pub(crate) fn endpoints(certs_d: &[PathBuf], host: &str) -> Vec<ContainerdEndpoint> {
     let found = certs_d.iter().map(|root| entry(root, host)).find(|found| found.folder_of(host).is_some());
     found.unwrap_or_default().endpoints(host)
 }

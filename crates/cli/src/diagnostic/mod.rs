@@ -19,7 +19,7 @@ use visible::without_userinfo;
 pub(crate) use visible::{Visibility, without_credentials};
 
 use crate::style::{ERROR, FAINT, HELP, STRONG, WARNING, paint, plain};
-use pullwright_documents::{Locator, Node, Place, Position, Text, Unreadable, extended};
+use pullwright_documents::{LocatedPath, Locator, Node, Position, Text, Unreadable, extended};
 
 /// Something to tell a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,7 +160,7 @@ impl Written<'_> {
     }
 
     /// Some rules are about a name and not about what it is given; and what spans lines is best shown by its name.
-    fn span_of(&self, finding: &Finding, place: &Place) -> Range<usize> {
+    fn span_of(&self, finding: &Finding, place: &LocatedPath) -> Range<usize> {
         let about_name = [
             &rules::registries::UNKNOWN_KEY,
             &rules::containerd::UNKNOWN_KEY,
@@ -177,7 +177,7 @@ impl Written<'_> {
     }
 
     /// What the finding says, with the part of its place that nothing in the file can be shown for.
-    fn text_of(&self, finding: &Finding, place: &Place) -> String {
+    fn text_of(&self, finding: &Finding, place: &LocatedPath) -> String {
         let message = &finding.message;
         let path = visible::harmless_path(self.file.visibility, &finding.at, place.found);
         // The kubelet quotes a field that it does not know; a password in the wrong place is such a field.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use pullwright_documents::{Text, documents};
-use pullwright_engine::containerd::{By, CertsD, Endpoint, host_of_folder, k3s};
+use pullwright_engine::containerd::{By, CertsD, ContainerdEndpoint, host_of_folder, k3s};
 use pullwright_engine::registries::{MirrorUse, Notice};
 use pullwright_findings::{Finding, rules};
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub(super) struct Place {
 
 impl Place {
     /// None for a place that no pull asks.
-    fn of(endpoint: &Endpoint) -> Option<Self> {
+    fn of(endpoint: &ContainerdEndpoint) -> Option<Self> {
         let serves = match (endpoint.serves(By::Tag), endpoint.serves(By::Digest)) {
             (true, _) => MirrorUse::All,
             (false, true) => MirrorUse::DigestOnly,

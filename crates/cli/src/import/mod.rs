@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use pullwright_engine::containerd::{Collected, Imported};
-use pullwright_engine::mirrors::{Inputs, merge};
+use pullwright_engine::mirrors::{MergeInputs, merge};
 use pullwright_findings::rules;
 use serde::Serialize;
 
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Ou
 /// The API is stricter than containerd: what it would refuse is better known now.
 fn refused(imported: &Imported, name: &str) -> Vec<Message> {
     let sets = imported.sets(name);
-    let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });
+    let merged = merge(&MergeInputs { sets: &sets, sources: &imported.sources });
     let verdicts = merged.verdicts.iter().chain([&merged.sources]);
     let findings =
         verdicts.flat_map(|verdict| verdict.findings.iter().map(|finding| (&verdict.object, finding)));

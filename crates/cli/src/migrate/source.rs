@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use pullwright_api::ImageContentSourcePolicy;
-use pullwright_documents::{Content, Node};
+use pullwright_documents::{Node, NodeContent};
 use pullwright_findings::{DocPath, Finding, Rule, Severity, rules};
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ fn unreadable(file: &ManifestFile) -> Vec<Message> {
 
 /// What is between two separators with nothing between them.
 fn is_empty(document: &Node) -> bool {
-    matches!(document.content, Content::Leaf(Value::Null))
+    matches!(document.content, NodeContent::Leaf(Value::Null))
 }
 
 /// What of a mirror set's findings stops a migration. The others are as true of the new object as of the old one.

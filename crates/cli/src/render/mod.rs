@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use files::POLICY_JSON;
 pub(crate) use files::{NodeFile, REGISTRIES_CONF, REGISTRIES_YAML, Rendering, SEARCH_DROP_IN};
-use pullwright_engine::mirrors::{Outcome as Verdict, Policy, PolicyError};
+use pullwright_engine::mirrors::{ObjectOutcome as Verdict, Policy, PolicyError};
 use pullwright_engine::registries::RegistriesConf;
 
 use crate::args::{Format, Node, Output};

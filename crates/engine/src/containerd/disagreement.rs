@@ -1,4 +1,4 @@
-//! Where a node's `certs.d` and its `registries.conf` mean different things.
+//! Finds the hosts for which a node's `certs.d` and its `registries.conf` disagree.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use pullwright_findings::{DocPath, Finding, rules};
 /// A registry that nobody has written anything about.
 const ANY: &str = "any.invalid";
 
-/// One host about which the two do not agree.
+/// A host for which the two disagree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disagreement {
-    /// The folder that counts for the host; none if it has none.
+    /// The folder that containerd uses for the host, if there is one.
     pub folder: Option<String>,
     /// The host; any at all where `_default` is meant.
     pub host: String,
@@ -24,7 +24,7 @@ pub struct Disagreement {
 }
 
 /// Compares what a pull by tag and by digest would ask, in order, for each host that either of them names. What
-/// `registries.conf` says and containerd cannot be told is no disagreement.
+/// `registries.conf` says and containerd cannot express is not a disagreement.
 #[must_use]
 pub fn disagreements(conf: &RegistriesConf, certs: &CertsD) -> Vec<Disagreement> {
     let named: Vec<String> = certs.folders().filter_map(|(folder, _)| host_of_folder(folder)).collect();

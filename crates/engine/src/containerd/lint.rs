@@ -1,4 +1,4 @@
-//! What containerd accepts in a `hosts.toml` and a person did not mean.
+//! Finds what containerd accepts in a `hosts.toml` although it is most likely a mistake.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use super::{Host, Scheme};
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// A key that containerd passes over.
+/// Reports a key that containerd ignores.
 pub(super) fn unknown_key(key: &str, is_file: bool, at: DocPath) -> Finding {
     let finding =
         Finding::new(&rules::containerd::UNKNOWN_KEY, at, format!("unknown key {} is ignored", quote(key)));
@@ -30,7 +30,7 @@ pub(super) fn unknown_key(key: &str, is_file: bool, at: DocPath) -> Finding {
     })
 }
 
-/// Looks at one host, which may have been asked before.
+/// Checks one host. `again` says whether an earlier table is about the same host.
 pub(super) fn host(name: &str, host: &Host, again: bool, override_path: bool, findings: &mut Vec<Finding>) {
     let at = &host.at;
     if !host.is_usable() {
@@ -41,7 +41,7 @@ pub(super) fn host(name: &str, host: &Host, again: bool, override_path: bool, fi
     } else if !override_path && !["/v2", "//v2"].contains(&host.path.as_str()) && !name.ends_with("/v2") {
         let path = host.path.strip_suffix("/v2").unwrap_or(&host.path);
         let (scheme, host) = (&host.scheme, &host.host);
-        let message = format!("images are asked for below {scheme}://{host}{path}/v2");
+        let message = format!("containerd asks for images below {scheme}://{host}{path}/v2");
         let finding = Finding::new(&rules::containerd::PATH_BEFORE_V2, at.clone(), message);
         findings.push(finding.with_help(format!(
             "if they are below {path} in the registry, write {} and override_path = true",
@@ -50,7 +50,7 @@ pub(super) fn host(name: &str, host: &Host, again: bool, override_path: bool, fi
     }
 }
 
-/// Looks at the last one to be asked.
+/// Checks the server, which containerd asks last.
 pub(super) fn server(name: &str, server: &Host, has_capabilities: bool, findings: &mut Vec<Finding>) {
     let root = DocPath::root();
     if !name.is_empty() && !server.is_usable() {
@@ -67,7 +67,7 @@ pub(super) fn server(name: &str, server: &Host, has_capabilities: bool, findings
     }
 }
 
-/// Looks at which hosts are asked at all.
+/// Reports hosts that containerd never asks.
 pub(super) fn file<'a>(
     asked: &HashSet<&str>,
     tables: impl Iterator<Item = &'a str>,
@@ -86,9 +86,11 @@ pub(super) fn file<'a>(
 
 fn unusable(name: &str, scheme: &Scheme, at: DocPath) -> Finding {
     let why = match scheme {
-        Scheme::Other(scheme) if !scheme.is_empty() => format!("{} is no scheme to ask with", quote(scheme)),
+        Scheme::Other(scheme) if !scheme.is_empty() => {
+            format!("{} is not a scheme that containerd can use", quote(scheme))
+        }
         _ => "it has no host".to_owned(),
     };
-    let message = format!("nothing can be asked of {}: {why}", quote(&without_user(name)));
+    let message = format!("{} cannot be asked: {why}", quote(&without_user(name)));
     Finding::new(&rules::containerd::UNUSABLE_HOST, at, message)
 }

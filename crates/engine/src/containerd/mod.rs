@@ -24,7 +24,9 @@ mod render;
 mod unsupported;
 
 pub use capability::{Capabilities, Capability};
-pub use certs_d::{By, CertsD, DEFAULT_FOLDER, Endpoint, Folder, Role, folder_name, host_of_folder};
+pub use certs_d::{
+    By, CertsD, ContainerdEndpoint, DEFAULT_FOLDER, EndpointRole, Folder, folder_name, host_of_folder,
+};
 pub use daemon::Daemon;
 pub use disagreement::{Disagreement, disagreements};
 pub use hosts_toml::{Host, HostsToml, Scheme};

@@ -137,15 +137,14 @@ impl Compared<'_> {
         let rule = match (self.runtime, self.scope.split_once('/')) {
             (TargetRuntime::Containerd, Some((host, _))) => {
                 let help = format!(
-                    "containerd knows mirrors of {host} and not of paths in it; a mirror of a path is asked by \
+                    "containerd has mirrors for {host}, not for paths in it; a mirror of a path is asked by \
                      digest, for every image of {host}, if it keeps the path, and never by tag"
                 );
                 return (&rules::containerd::PATH, Some(help));
             }
             (TargetRuntime::K3s, Some((host, _))) => {
-                let help = format!(
-                    "K3s knows mirrors of {host} and not of paths in it; mirrors of paths are left out"
-                );
+                let help =
+                    format!("K3s has mirrors for {host}, not for paths in it; mirrors of paths are left out");
                 return (&rules::k3s::PATH, Some(help));
             }
             (TargetRuntime::K3s, None) if self.asks_forbidden_source() => &rules::k3s::BLOCKED,

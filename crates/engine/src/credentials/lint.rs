@@ -1,18 +1,18 @@
-//! What a node's auth file says that the runtime refuses, ignores or reads in another way than its author
+//! Checks a node's auth file for what the runtime refuses, ignores, or reads differently from what its author
 //! most likely meant.
 
 use std::collections::BTreeMap;
 
 use super::credential::Credential;
 use super::document::DocumentError;
-use super::entry::Entry;
+use super::entry::AuthEntry;
 use super::lookup::{AuthFile, host_of_key};
 use super::scope::{Scope, shown};
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::base64;
 
 impl DocumentError {
-    /// The refusal as something to tell the document's owner.
+    /// The error as a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let at = match self {
@@ -24,7 +24,7 @@ impl DocumentError {
 }
 
 impl AuthFile {
-    /// Everything worth telling about the file.
+    /// All findings about the file.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let auths = DocPath::root().key("auths");
@@ -40,7 +40,7 @@ impl AuthFile {
             findings.push(Finding::new(
                 &rules::auth_file::CREDS_STORE,
                 at,
-                "the runtime does not know credsStore",
+                "the runtime does not support credsStore",
             ));
         }
         findings
@@ -87,7 +87,7 @@ fn about_key(key: &str, at: &DocPath) -> Option<Finding> {
     }
 }
 
-fn about_entry(entry: &Entry, at: &DocPath) -> Option<Finding> {
+fn about_entry(entry: &AuthEntry, at: &DocPath) -> Option<Finding> {
     let auth = entry.auth.text();
     match Credential::for_runtime(entry) {
         Err(error) => {
@@ -108,7 +108,7 @@ fn about_entry(entry: &Entry, at: &DocPath) -> Option<Finding> {
         Ok(None) => {
             let unread = [&entry.username, &entry.password, &entry.identity_token];
             unread.iter().any(|field| !field.text().is_empty()).then(|| {
-                let message = "the runtime reads nothing of an entry without auth";
+                let message = "the runtime ignores an entry without auth";
                 let finding = Finding::new(&rules::auth_file::ENTRY, at.clone(), message).as_warning();
                 finding.with_help("add auth, the base64 of username:password")
             })

@@ -27,13 +27,13 @@ impl Reach {
 }
 
 /// The document that a pull secret holds.
-struct Content<'a> {
+struct PullSecretContent<'a> {
     key: &'static str,
     format: Format,
     bytes: &'a [u8],
 }
 
-impl<'a> Content<'a> {
+impl<'a> PullSecretContent<'a> {
     /// What a Secret of type `kind` holds; `data` gives the value of a key.
     fn of(kind: &str, data: impl FnOnce(&str) -> Option<&'a [u8]>) -> Result<Self, SecretError> {
         let known = PULL_SECRETS.into_iter().find(|(known, ..)| *known == kind);
@@ -80,7 +80,7 @@ impl PullSecret {
     /// When nothing of the Secret can be used.
     pub fn read(secret: &Secret) -> Result<Self, SecretError> {
         let value = |key: &str| secret.data.get(key).map(|bytes| bytes.expose().as_slice());
-        let content = Content::of(&secret.kind, value)?;
+        let content = PullSecretContent::of(&secret.kind, value)?;
         Self::from_content(secret.name.clone(), &content, &Wanted::anything(), &Reach::ALL)
     }
 
@@ -95,7 +95,7 @@ impl PullSecret {
         kind: &str,
         data: impl FnOnce(&str) -> Option<&'a [u8]>,
     ) -> Result<Option<Self>, SecretError> {
-        let content = Content::of(kind, data)?;
+        let content = PullSecretContent::of(kind, data)?;
         // What was cut or encoded twice is worth a word, whoever it was meant for.
         if wanted.may_be_in(content.bytes) || !content.has_both_ends() {
             return Self::from_content(name(), &content, wanted, &Reach::PULL).map(Some);
@@ -105,7 +105,7 @@ impl PullSecret {
 
     fn from_content(
         name: SecretName,
-        content: &Content<'_>,
+        content: &PullSecretContent<'_>,
         wanted: &Wanted<'_>,
         reach: &Reach,
     ) -> Result<Self, SecretError> {

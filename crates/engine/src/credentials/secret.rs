@@ -98,7 +98,7 @@ pub enum SecretError {
 }
 
 impl SecretError {
-    /// The error as something to tell the Secret's owner.
+    /// The error as a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let root = DocPath::root();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::notes::Notes;
 use super::scope::{is_mirror, is_source};
-use super::{RegistrySources, Rule, SourcePolicy, Verdict, unpullable};
+use super::{MirrorSetRule, RegistrySources, SourcePolicy, Verdict, unpullable};
 use crate::reference::{Dialect, is_domain, is_qualified};
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
@@ -23,7 +23,7 @@ pub(super) struct GoodRule<'a> {
 
 /// The rule, if it can be used.
 pub(super) fn rule<'a>(
-    rule: &'a Rule,
+    rule: &'a MirrorSetRule,
     set: usize,
     index: usize,
     notes: &mut Notes<'a>,
@@ -64,7 +64,7 @@ pub(crate) fn invalid_source(source: &str, at: impl FnOnce() -> DocPath) -> Opti
     })
 }
 
-/// Why a text cannot be a mirror of the source: it is none, in the words of the Machine Config Operator, or it would fail
+/// Why a text cannot be a mirror of the source: it is invalid, in the words of the Machine Config Operator, or it would fail
 /// every pull.
 pub(crate) fn unusable_mirror(mirror: &str, source: &str, at: impl FnOnce() -> DocPath) -> Option<Finding> {
     if !is_mirror(mirror) {
@@ -93,15 +93,20 @@ fn never_with_source(at: DocPath, source: &str) -> Finding {
     Finding::new(&rules::mirrors::NEVER_WITH_SOURCE, at, message)
 }
 
-/// The mirrors, each once, without those that are none, would fail every pull of the source, or are the source itself
+/// The mirrors, each once, without those that are invalid, would fail every pull of the source, or are the source itself
 /// where that is forbidden.
-fn usable_mirrors<'a>(rule: &'a Rule, set: usize, index: usize, notes: &mut Notes<'a>) -> Vec<&'a str> {
+fn usable_mirrors<'a>(
+    rule: &'a MirrorSetRule,
+    set: usize,
+    index: usize,
+    notes: &mut Notes<'a>,
+) -> Vec<&'a str> {
     let repeated = repeated(&rule.mirrors);
     let mut mirrors = Vec::with_capacity(rule.mirrors.len());
     for (mirror_index, mirror) in rule.mirrors.iter().enumerate() {
         let at = || notes.set(set).rule_at(index).key("mirrors").index(mirror_index);
         let finding = if repeated.contains(&mirror_index) {
-            let message = format!("{} is named before; it counts where it stands first", quote(mirror));
+            let message = format!("{} is listed twice; the first place counts", quote(mirror));
             Some(Finding::new(&rules::mirrors::DUPLICATE_MIRROR, at(), message))
         } else if *mirror == rule.source && rule.forbids_source() {
             Some(never_with_source(at(), mirror))
@@ -143,7 +148,7 @@ fn never_matches(at: DocPath, source: &str) -> Finding {
 }
 
 fn no_mirrors(at: DocPath, source: &str, never: bool) -> Finding {
-    let message = format!("no mirror is named for {}, so this rule does nothing", quote(source));
+    let message = format!("{} has no mirrors, so this rule does nothing", quote(source));
     Finding::new(&rules::mirrors::NO_MIRRORS, at, message).with_help(if never {
         "name a mirror, or forbid the source with blockedRegistries of Image/cluster"
     } else {
@@ -154,9 +159,9 @@ fn no_mirrors(at: DocPath, source: &str, never: bool) -> Finding {
 /// What can be used of `registrySources`.
 #[derive(Debug)]
 pub(super) struct GoodSources<'a> {
-    /// With their index in the list.
+    /// The insecure scopes, with their index in the list.
     pub(super) insecure: Vec<(usize, &'a str)>,
-    /// The same.
+    /// The blocked scopes, with their index in the list.
     pub(super) blocked: Vec<(usize, &'a str)>,
     pub(super) allowed: Vec<&'a str>,
     /// Whether the list of what is allowed has entries, be they good or bad.
@@ -214,7 +219,7 @@ impl<'a> GoodSources<'a> {
         good
     }
 
-    /// One host that is none has the loader refuse the whole file.
+    /// Keeps the valid hosts: because of one invalid host, the loader would refuse the whole file.
     fn hosts(&mut self, hosts: &[String]) -> Vec<String> {
         let mut good = Vec::with_capacity(hosts.len());
         for (index, host) in hosts.iter().enumerate() {

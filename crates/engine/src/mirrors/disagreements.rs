@@ -1,4 +1,4 @@
-//! Rules about one source that want different things: which of them gets its way, and who is told.
+//! Rules about one source that contradict each other: which one applies, and whose author gets a finding.
 
 use super::SourcePolicy;
 use super::check::GoodRule;
@@ -8,7 +8,7 @@ use super::sources::Source;
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// Tells both authors wherever a list does not get its order.
+/// Reports to both authors where the order of a list is not kept.
 pub(super) fn about_order(source: &Source<'_>, notes: &mut Notes<'_>) {
     about_source_last(source, notes);
     for conflict in &source.ordered.conflicts {
@@ -35,7 +35,7 @@ pub(super) fn about_order(source: &Source<'_>, notes: &mut Notes<'_>) {
     }
 }
 
-/// A list that names the source has its way before those that only imply that it is last.
+/// A list that names the source takes precedence over lists that only imply that the source comes last.
 fn about_source_last(source: &Source<'_>, notes: &mut Notes<'_>) {
     for earlier in &source.ordered.earlier {
         let (rule, other) = (&source.rules[earlier.list], &source.rules[earlier.against]);

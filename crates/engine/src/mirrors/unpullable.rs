@@ -66,7 +66,7 @@ fn is_public(source: &str) -> bool {
     ONE_PORT.iter().any(is_within)
 }
 
-/// The whole name is replaced, and a host alone is none. The API knows registries, namespaces in them and repositories in
+/// The whole name is replaced, and a host alone is not a name. The API knows registries, namespaces in them and repositories in
 /// those, so a path of one part is a namespace.
 fn no_repository(rule: &GoodRule<'_>, path: &str, notes: &Notes<'_>) -> Option<Finding> {
     if !path.contains('/') {

@@ -1,4 +1,4 @@
-//! What the loader accepts and a person did not mean: entries that never match, rewrites that always fail.
+//! Finds what the loader accepts although it is most likely a mistake: entries that never match, rewrites that always fail.
 
 use super::index::wildcard_suffix;
 use super::{Endpoint, Registry};
@@ -6,7 +6,7 @@ use crate::reference::Reference;
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// Looks at one entry, which stands at this place.
+/// Checks the entry at this place.
 pub(super) fn registry(at: &DocPath, registry: &Registry, findings: &mut Vec<Finding>) {
     findings.extend(never_matches(&registry.prefix, || at.key("prefix")));
     findings.extend(blocked_elsewhere(registry, || at.key("blocked")));

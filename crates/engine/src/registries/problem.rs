@@ -36,7 +36,7 @@ pub enum Problem {
         /// What stands there.
         found: &'static str,
     },
-    /// A number that does not fit into 64 bits, or a time that there is not.
+    /// A number that does not fit into 64 bits, or a date or time that does not exist.
     #[error("{0} is out of range")]
     OutOfRange(String),
     /// The format of before 2018. The text is the same file in the format of today.

@@ -4,7 +4,7 @@ super::family! {
     "migrate", "objects that `pullwright migrate` refuses";
 
     KIND "kind" error
-        "The file holds an object that is not an ImageContentSourcePolicy."
+        "The file holds an object that is not an `ImageContentSourcePolicy`."
         "keep only ImageContentSourcePolicies in the file"
     NAME "name" error
         "The API server refuses the object's name."

@@ -1,4 +1,4 @@
-//! Rules about mirror sets: ImageDigestMirrorSet, ImageTagMirrorSet and ImageContentSourcePolicy.
+//! Rules about mirror sets: `ImageDigestMirrorSet`, `ImageTagMirrorSet` and `ImageContentSourcePolicy`.
 
 super::family! {
     "mirrors", "ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy, and how all of them are written";

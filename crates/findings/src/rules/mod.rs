@@ -87,6 +87,7 @@ impl Rule {
     }
 
     /// The rule's row in the catalogue. Every rule has one.
+    #[must_use]
     pub fn row(&self) -> Option<&'static Row> {
         rows().find(|row| row.rule == self)
     }

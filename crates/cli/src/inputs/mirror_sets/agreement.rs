@@ -65,7 +65,7 @@ fn place() -> impl Strategy<Value = Value> {
 }
 
 fn list(item: impl Strategy<Value = Value> + 'static, expected: Expected) -> impl Strategy<Value = Value> {
-    let item = field(item, expected).prop_map(|item| item.unwrap_or_default());
+    let item = field(item, expected).prop_map(Option::unwrap_or_default);
     prop_oneof![1 => Just(json!([])), 9 => vec(item, 0..4).prop_map(Value::from)]
 }
 

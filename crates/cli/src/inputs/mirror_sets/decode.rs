@@ -1,7 +1,7 @@
-//! A manifest into the engine's values, as strictly as the API server takes it: what has the wrong type refuses the object,
-//! what has an unknown name does not count.
+//! Decodes a manifest into the engine's values as strictly as the API server does: a value of the wrong type refuses the object, an
+//! unknown field is ignored.
 
-use pullwright_engine::mirrors::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy};
+use pullwright_engine::mirrors::{MirrorSet, MirrorSetKind, MirrorSetRule, RegistrySources, SourcePolicy};
 use pullwright_findings::{DocPath, Finding, rules};
 use serde_json::{Map, Value};
 
@@ -11,11 +11,14 @@ pub(super) struct Decoded<T> {
     pub(super) findings: Vec<Finding>,
 }
 
-const KINDS: [Kind; 3] =
-    [Kind::ImageDigestMirrorSet, Kind::ImageTagMirrorSet, Kind::ImageContentSourcePolicy];
+const KINDS: [MirrorSetKind; 3] = [
+    MirrorSetKind::ImageDigestMirrorSet,
+    MirrorSetKind::ImageTagMirrorSet,
+    MirrorSetKind::ImageContentSourcePolicy,
+];
 const OBJECT: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
 
-pub(super) fn mirror_set(kind: Kind, name: &str, object: &Value) -> Decoded<MirrorSet> {
+pub(super) fn mirror_set(kind: MirrorSetKind, name: &str, object: &Value) -> Decoded<MirrorSet> {
     let mut reader = Reader::default();
     let rules = reader.rules(kind, object);
     reader.decoded(MirrorSet { kind, name: name.to_owned(), rules })
@@ -40,7 +43,7 @@ impl Reader {
         Decoded { value: (!self.refused).then_some(value), findings: self.findings }
     }
 
-    fn rules(&mut self, kind: Kind, object: &Value) -> Vec<Rule> {
+    fn rules(&mut self, kind: MirrorSetKind, object: &Value) -> Vec<MirrorSetRule> {
         let Some((at, spec)) = self.spec(object) else { return Vec::new() };
         let field = kind.rules_field();
         self.known(&at, spec, &[field], |name| {
@@ -55,11 +58,11 @@ impl Reader {
         items.into_iter().filter_map(|(at, item)| self.rule(kind, &at, item)).collect()
     }
 
-    fn rule(&mut self, kind: Kind, at: &DocPath, item: &Value) -> Option<Rule> {
+    fn rule(&mut self, kind: MirrorSetKind, at: &DocPath, item: &Value) -> Option<MirrorSetRule> {
         let item = self.map(at, item)?;
         let fields: &[_] = match kind {
-            Kind::ImageContentSourcePolicy => &["source", "mirrors"],
-            Kind::ImageDigestMirrorSet | Kind::ImageTagMirrorSet => {
+            MirrorSetKind::ImageContentSourcePolicy => &["source", "mirrors"],
+            MirrorSetKind::ImageDigestMirrorSet | MirrorSetKind::ImageTagMirrorSet => {
                 &["source", "mirrors", "mirrorSourcePolicy"]
             }
         };
@@ -73,7 +76,7 @@ impl Reader {
         let policy = present(item.get("mirrorSourcePolicy"))
             .filter(|_| fields.contains(&"mirrorSourcePolicy"))
             .and_then(|policy| self.policy(&at.key("mirrorSourcePolicy"), policy));
-        Some(Rule { source: source?, mirrors, policy })
+        Some(MirrorSetRule { source: source?, mirrors, policy })
     }
 
     fn policy(&mut self, at: &DocPath, value: &Value) -> Option<SourcePolicy> {
@@ -154,7 +157,7 @@ impl Reader {
         }
     }
 
-    /// The part that is said by people.
+    /// The `spec`, with its place.
     fn spec<'v>(&mut self, object: &'v Value) -> Option<(DocPath, &'v Map<String, Value>)> {
         let root = DocPath::root();
         let object = self.map(&root, object)?;
@@ -209,7 +212,7 @@ impl Reader {
         self.list(at, value).into_iter().filter_map(|(at, item)| self.text(&at, item)).collect()
     }
 
-    /// The items with their places; none if nothing is said.
+    /// The items with their places; empty if the field is absent.
     fn list<'v>(&mut self, at: &DocPath, value: Option<&'v Value>) -> Vec<(DocPath, &'v Value)> {
         let Some(value) = present(value) else { return Vec::new() };
         let items = value.as_array().or_else(|| self.wrong_type(at, "a list", value));
@@ -256,7 +259,7 @@ mod tests {
     #[test]
     fn an_object_is_read_with_the_places_of_its_list() {
         let set = mirror_set(
-            Kind::ImageTagMirrorSet,
+            MirrorSetKind::ImageTagMirrorSet,
             "a",
             &json!({"spec": {"imageTagMirrors": [
                 {"source": "a.io", "mirrors": ["b.io", "c.io"], "mirrorSourcePolicy": "NeverContactSource"},
@@ -293,7 +296,7 @@ mod tests {
                 "spec.imageDigestMirrors[0].mirrorSourcePolicy: there is no mirrorSourcePolicy \"Never\"",
             ),
         ] {
-            let set = mirror_set(Kind::ImageDigestMirrorSet, "a", &json!({"spec": spec}));
+            let set = mirror_set(MirrorSetKind::ImageDigestMirrorSet, "a", &json!({"spec": spec}));
             assert_eq!(told(&set), [expected]);
             assert!(set.value.is_none(), "{expected}");
         }
@@ -303,7 +306,7 @@ mod tests {
     fn a_name_that_nothing_reads_leaves_the_rest() {
         let rule = json!({"source": "a.io", "mirrors": ["b.io"], "mirrorSourcePolicy": "NeverContactSource"});
         let spec = json!({"spec": {"repositoryDigestMirrors": [rule], "imageDigestMirrors": []}});
-        let digests = mirror_set(Kind::ImageDigestMirrorSet, "a", &spec);
+        let digests = mirror_set(MirrorSetKind::ImageDigestMirrorSet, "a", &spec);
         assert_eq!(
             told(&digests),
             ["spec.repositoryDigestMirrors: unknown field \"spec.repositoryDigestMirrors\""]
@@ -317,7 +320,7 @@ mod tests {
         assert_eq!(digests.value.unwrap().rules, []);
 
         let policy = mirror_set(
-            Kind::ImageContentSourcePolicy,
+            MirrorSetKind::ImageContentSourcePolicy,
             "a",
             &json!({"spec": {"repositoryDigestMirrors": [rule]}}),
         );

@@ -1,7 +1,7 @@
 //! Which objects decide where images are pulled from, and under which name the API server has them.
 
 use pullwright_documents::Node;
-use pullwright_engine::mirrors::{Kind, ObjectName, RegistrySources};
+use pullwright_engine::mirrors::{MirrorSetKind, ObjectName, RegistrySources};
 use pullwright_findings::{DocPath, Finding, rules};
 
 use super::decode::{self, Decoded};
@@ -12,7 +12,7 @@ use crate::inputs::object_name;
 const CONFIG: &str = "config.openshift.io/v1";
 const OPERATOR: &str = "operator.openshift.io/v1alpha1";
 
-/// What a manifest says about mirrors and registries; none if it is about something else.
+/// Reads a manifest about mirrors and registries; `None` for all other kinds.
 pub(super) fn object<'f>(file: &'f ManifestFile, object: Object<'f>) -> Option<MirrorObject<'f>> {
     let kind = kind_of(object)?;
     let metadata = object.node.get("metadata");
@@ -46,7 +46,7 @@ fn says<T>(decoded: Decoded<T>, says: impl FnOnce(T) -> Says) -> (Says, Vec<Find
 
 #[derive(Clone, Copy)]
 enum Recognised {
-    Mirrors(Kind),
+    Mirrors(MirrorSetKind),
     Image,
     /// A kind that OpenShift defines and nothing reads.
     ContentPolicy,
@@ -56,9 +56,9 @@ fn kind_of(object: Object<'_>) -> Option<Recognised> {
     // Others have kinds with such common names.
     let of_config = object.api_version.starts_with("config.openshift.io/");
     match object.kind {
-        "ImageDigestMirrorSet" => Some(Recognised::Mirrors(Kind::ImageDigestMirrorSet)),
-        "ImageTagMirrorSet" => Some(Recognised::Mirrors(Kind::ImageTagMirrorSet)),
-        "ImageContentSourcePolicy" => Some(Recognised::Mirrors(Kind::ImageContentSourcePolicy)),
+        "ImageDigestMirrorSet" => Some(Recognised::Mirrors(MirrorSetKind::ImageDigestMirrorSet)),
+        "ImageTagMirrorSet" => Some(Recognised::Mirrors(MirrorSetKind::ImageTagMirrorSet)),
+        "ImageContentSourcePolicy" => Some(Recognised::Mirrors(MirrorSetKind::ImageContentSourcePolicy)),
         "ImageContentPolicy" if of_config => Some(Recognised::ContentPolicy),
         "Image" if of_config => Some(Recognised::Image),
         _ => None,
@@ -76,7 +76,7 @@ impl Recognised {
 
     fn api_version(self) -> &'static str {
         match self {
-            Self::Mirrors(Kind::ImageContentSourcePolicy) => OPERATOR,
+            Self::Mirrors(MirrorSetKind::ImageContentSourcePolicy) => OPERATOR,
             Self::Mirrors(_) | Self::Image | Self::ContentPolicy => CONFIG,
         }
     }
@@ -108,9 +108,9 @@ impl Recognised {
         }
         let singleton = RegistrySources::object().name;
         if matches!(self, Self::Image) && name != singleton {
-            let message = format!("an Image of the name {name:?} counts for nothing");
+            let message = format!("an Image named {name:?} has no effect");
             let finding = Finding::new(&rules::mirrors::NAME, root.key("metadata").key("name"), message);
-            return Some(finding.with_help(format!("the one that counts is called {singleton}")));
+            return Some(finding.with_help(format!("name it {singleton}")));
         }
         None
     }

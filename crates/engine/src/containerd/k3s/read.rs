@@ -250,7 +250,7 @@ fn credentials(at: DocPath) -> Finding {
 }
 
 fn ignored_endpoint(address: &str, at: DocPath) -> Finding {
-    let message = format!("nothing can be asked of {}: it is ignored", quote(&without_user(address)));
+    let message = format!("{} is not a usable address and is ignored", quote(&without_user(address)));
     Finding::new(&rules::k3s::ENDPOINT, at, message)
 }
 

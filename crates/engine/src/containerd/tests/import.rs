@@ -10,7 +10,7 @@ use super::render::conf;
 use crate::containerd::asked::Asking;
 use crate::containerd::render::planned;
 use crate::containerd::{CertsD, Imported, host_of_folder, import, render};
-use crate::mirrors::{Inputs, Kind, Outcome, SourcePolicy, merge};
+use crate::mirrors::{MergeInputs, MirrorSetKind, ObjectOutcome, SourcePolicy, merge};
 use crate::registries::RegistriesConf;
 
 fn read(folder: &str, text: &str) -> Imported {
@@ -23,7 +23,7 @@ fn rules(imported: &Imported) -> Vec<String> {
     let sets = imported.sets("x");
     let each = sets.iter().flat_map(|set| set.rules.iter().map(|rule| (set.kind, rule)));
     each.map(|(kind, rule)| {
-        let kind = if kind == Kind::ImageDigestMirrorSet { "digest" } else { "tag" };
+        let kind = if kind == MirrorSetKind::ImageDigestMirrorSet { "digest" } else { "tag" };
         let never = if rule.policy == Some(SourcePolicy::NeverContactSource) { " only" } else { "" };
         format!("{kind} {}: {}{never}", rule.source, rule.mirrors.join(" "))
     })
@@ -179,9 +179,9 @@ fn back(certs: &CertsD) -> RegistriesConf {
     let imported = import(certs).imported();
     assert_eq!(imported.findings, [], "everything can be said");
     let sets = imported.sets("imported");
-    let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });
+    let merged = merge(&MergeInputs { sets: &sets, sources: &imported.sources });
     for verdict in &merged.verdicts {
-        assert_eq!(verdict.outcome, Outcome::Applied, "{verdict:?}");
+        assert_eq!(verdict.outcome, ObjectOutcome::Applied, "{verdict:?}");
     }
     merged.registries_conf(PathBuf::from("registries.conf")).unwrap()
 }

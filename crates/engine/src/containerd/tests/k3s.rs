@@ -9,7 +9,7 @@ use super::render::conf;
 use crate::containerd::asked::Asking;
 use crate::containerd::host_of_folder;
 use crate::containerd::k3s::{File, Registries, render};
-use crate::mirrors::{Inputs, merge};
+use crate::mirrors::{MergeInputs, merge};
 use crate::registries::{ConfFile, RegistriesConf};
 
 fn rules(document: &Value) -> Vec<String> {
@@ -162,7 +162,7 @@ proptest! {
         // A source that is asked before its mirrors is told, and asked after them.
         prop_assume!(imported.findings.iter().all(|(_, finding)| finding.rule.name() != "import/source-first"));
         let sets = imported.sets("imported");
-        let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });
+        let merged = merge(&MergeInputs { sets: &sets, sources: &imported.sources });
         let after = read(&merged.registries_conf(PathBuf::from("registries.conf")).unwrap());
         prop_assert!(merged.registries.iter().all(|entry| !entry.blocked), "{} becomes {:?}", text, merged);
         for (folder, _) in before.certs_d().folders() {

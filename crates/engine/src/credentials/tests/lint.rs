@@ -35,7 +35,7 @@ fn each_trap_is_told_once() {
         ),
         (
             r#"{"q.io": {"username": "u", "password": "s3cret"}}"#,
-            "auths.q.io: the runtime reads nothing of an entry without auth",
+            "auths.q.io: the runtime ignores an entry without auth",
         ),
         (r#"{"q.io/": {"auth": "dTpw"}}"#, "auths.q.io/: the runtime never finds a key that ends in a slash"),
         (

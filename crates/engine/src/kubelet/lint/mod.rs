@@ -1,5 +1,5 @@
-//! What a person should know about a `CredentialProviderConfig` before the kubelet reads it: what it refuses,
-//! and what it accepts although it does not do what its author wants.
+//! Checks a `CredentialProviderConfig`: what the kubelet refuses, and what it accepts although it does not do what
+//! its author wants.
 
 use std::collections::HashSet;
 
@@ -53,7 +53,7 @@ pub fn lint(json: &[u8]) -> Vec<Finding> {
     findings
 }
 
-/// Everything that the kubelet accepts and that is most likely not meant.
+/// Reports what the kubelet accepts although it is most likely a mistake.
 #[must_use]
 pub fn warnings(config: &CredentialProviderConfig) -> Vec<Finding> {
     let providers = DocPath::root().key("providers");
@@ -77,7 +77,7 @@ fn pattern_warnings(at: &DocPath, provider: &Provider) -> Vec<Finding> {
     for (index, pattern) in provider.match_images.iter().enumerate() {
         let at = at.index(index);
         if provider.match_images[..index].contains(pattern) {
-            let message = format!("`{pattern}` is there twice");
+            let message = format!("`{pattern}` is listed twice");
             findings.push(Finding::new(&rules::kubelet::REPEATED_PATTERN, at, message));
         } else {
             findings.extend(pattern::warning(&at, pattern));
@@ -103,11 +103,11 @@ fn our_provider_warnings(at: &DocPath, provider: &Provider) -> Vec<Finding> {
     let attributes_at = at.key("tokenAttributes");
     match &provider.token_attributes {
         None => {
-            let message = format!("{OUR_PROVIDER} is given no token, and without one it can read no Secret");
+            let message = format!("{OUR_PROVIDER} gets no token, and cannot read Secrets without one");
             findings.push(Finding::new(&rules::kubelet::PROVIDER_WITHOUT_TOKEN, attributes_at, message));
         }
         Some(attributes) if attributes.cache_type == TokenCacheType::ServiceAccount => {
-            let message = "with cacheType ServiceAccount one pod's answer is taken for another's pull, for which no file was written";
+            let message = "with cacheType ServiceAccount, the kubelet uses the answer for one Pod for the pull of another, for which no file was written";
             findings.push(Finding::new(
                 &rules::kubelet::SHARED_CACHE,
                 attributes_at.key("cacheType"),

@@ -1,10 +1,10 @@
-//! What is odd about one `matchImages` entry, seen from the names that the kubelet matches it against: always a
+//! Checks one `matchImages` entry against the names that the kubelet compares it with. These are always a
 //! host and a path, `index.docker.io` and short names turned to `docker.io`, without tag and digest.
 
 use crate::kubelet::ImagePattern;
 use pullwright_findings::{DocPath, Finding, Rule, rules};
 
-/// The first and gravest thing to say about a pattern.
+/// The most serious warning about a pattern.
 pub(super) fn warning(at: &DocPath, pattern: &ImagePattern) -> Option<Finding> {
     let parts = Parts::of(pattern);
     let said = parts.dropped().or_else(|| parts.host_warning()).or_else(|| parts.path_warning())?;

@@ -1,5 +1,5 @@
-//! What a `KubeletConfiguration` says about pulls that wait for one another. A plugin that hands a file over cannot know for
-//! how long the pull will wait, and the file does not wait for ever.
+//! Checks whether a `KubeletConfiguration` makes pulls wait for one another. A plugin that hands over a file cannot know how
+//! long the pull will wait, and the file is removed after a while.
 
 use pullwright_findings::{DocPath, Finding, rules};
 

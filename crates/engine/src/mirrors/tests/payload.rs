@@ -12,7 +12,7 @@ fn by_digest(repository: &str) -> String {
 }
 
 fn protected(release: &str, sources: &RegistrySources, sets: &[MirrorSet]) -> Merged {
-    merge_protecting(&Inputs { sets, sources }, &Payload::parse(release).unwrap())
+    merge_protecting(&MergeInputs { sets, sources }, &Payload::parse(release).unwrap())
 }
 
 fn blocking(scopes: &[&str]) -> RegistrySources {
@@ -64,9 +64,9 @@ fn hold(cases: Vec<Case>) {
         let merged = protected(&release, &sources, &sets);
         assert_eq!(outcome(&merged, &sources), expected.map(owned), "{claim}");
         let outcome = match expected {
-            [_, _, _, []] => Outcome::Applied,
-            [[], ..] => Outcome::Rejected,
-            _ => Outcome::Partly,
+            [_, _, _, []] => ObjectOutcome::Applied,
+            [[], ..] => ObjectOutcome::Rejected,
+            _ => ObjectOutcome::Partly,
         };
         assert_eq!(merged.sources.outcome, outcome, "{claim}");
     }
@@ -273,7 +273,7 @@ fn the_author_learns_that_the_payload_is_not_allowed() {
             "spec.registrySources.allowedRegistries".to_owned()
         )
     );
-    assert_eq!(merged.sources.outcome, Outcome::Applied);
+    assert_eq!(merged.sources.outcome, ObjectOutcome::Applied);
 }
 
 #[test]
