@@ -19,7 +19,7 @@ fuzz_target!(|text: &str| {
         endpoints.iter().for_each(|endpoint| drop(endpoint.server_address()));
     }
     let _ = disagreements(&RegistriesConf::default(), &certs);
-    let sets = import(&certs).sets("imported");
+    let sets = import(&certs).imported().sets("imported");
     let sources = RegistrySources::default();
     let merged = merge(&MergeInputs { sets: &sets, sources: &sources });
     merged.registries_conf("/a.conf".into()).expect("what is imported can be rendered");
