@@ -17,7 +17,7 @@ fn repository() -> PathBuf {
 #[test]
 fn the_committed_page_is_that_of_the_catalogue() {
     let committed = fs::read_to_string(repository().join("docs/findings.md")).unwrap();
-    assert_eq!(committed, page(), "docs/findings.md is out of date: run `cargo xtask gen`");
+    assert!(committed == page(), "docs/findings.md is out of date: run `cargo xtask gen`");
 }
 
 #[test]
