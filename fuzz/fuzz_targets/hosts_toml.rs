@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pullwright_engine::containerd::{CertsD, HostsToml, disagreements, import};
-use pullwright_engine::mirrors::{Inputs, RegistrySources, merge};
+use pullwright_engine::mirrors::{MergeInputs, RegistrySources, merge};
 use pullwright_engine::registries::RegistriesConf;
 
 fuzz_target!(|text: &str| {
@@ -19,8 +19,8 @@ fuzz_target!(|text: &str| {
         endpoints.iter().for_each(|endpoint| drop(endpoint.server_address()));
     }
     let _ = disagreements(&RegistriesConf::default(), &certs);
-    let sets = import(&certs).sets("imported");
+    let sets = import(&certs).imported().sets("imported");
     let sources = RegistrySources::default();
-    let merged = merge(&Inputs { sets: &sets, sources: &sources });
+    let merged = merge(&MergeInputs { sets: &sets, sources: &sources });
     merged.registries_conf("/a.conf".into()).expect("what is imported can be rendered");
 });

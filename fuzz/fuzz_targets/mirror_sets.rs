@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pullwright_engine::mirrors::{Inputs, Kind, MirrorSet, RegistrySources, Rule, SourcePolicy, merge};
+use pullwright_engine::mirrors::{MergeInputs, MirrorSetKind, MirrorSet, RegistrySources, MirrorSetRule, SourcePolicy, merge};
 
 fuzz_target!(|text: &str| {
     let mut sets: Vec<MirrorSet> = Vec::new();
@@ -14,9 +14,9 @@ fuzz_target!(|text: &str| {
         let mut words = line.split(' ').map(str::to_owned);
         let object = words.next().unwrap_or_default();
         let kind = match object.chars().next() {
-            Some('D') => Kind::ImageDigestMirrorSet,
-            Some('T') => Kind::ImageTagMirrorSet,
-            Some('C') => Kind::ImageContentSourcePolicy,
+            Some('D') => MirrorSetKind::ImageDigestMirrorSet,
+            Some('T') => MirrorSetKind::ImageTagMirrorSet,
+            Some('C') => MirrorSetKind::ImageContentSourcePolicy,
             Some('I') => {
                 sources.insecure.extend(words);
                 continue;
@@ -29,15 +29,15 @@ fuzz_target!(|text: &str| {
         };
         let name = object.trim_end_matches('!').to_owned();
         let policy = object.ends_with('!').then_some(SourcePolicy::NeverContactSource);
-        let rule = Rule { source: words.next().unwrap_or_default(), mirrors: words.collect(), policy };
+        let rule = MirrorSetRule { source: words.next().unwrap_or_default(), mirrors: words.collect(), policy };
         match sets.iter_mut().find(|set| set.name == name) {
             Some(set) => set.rules.push(rule),
             None => sets.push(MirrorSet { kind, name, rules: vec![rule] }),
         }
     }
-    let merged = merge(&Inputs { sets: &sets, sources: &sources });
+    let merged = merge(&MergeInputs { sets: &sets, sources: &sources });
     merged.registries_conf("/a.conf".into()).expect("what is rendered loads");
     sets.reverse();
-    let again = merge(&Inputs { sets: &sets, sources: &sources });
+    let again = merge(&MergeInputs { sets: &sets, sources: &sources });
     assert_eq!(merged.render(), again.render(), "the order of objects matters");
 });

@@ -1,4 +1,4 @@
-//! Objects of the API as the engine's values. Nothing is checked on the way: that is the engine's to do, and to report.
+//! Converts objects of the API into the engine's values. Nothing is checked here: the engine does that, and reports it.
 
 use pullwright_engine::mirrors;
 
@@ -10,7 +10,7 @@ use crate::{
 impl From<ImageDigestMirrorSet> for mirrors::MirrorSet {
     fn from(object: ImageDigestMirrorSet) -> Self {
         Self {
-            kind: mirrors::Kind::ImageDigestMirrorSet,
+            kind: mirrors::MirrorSetKind::ImageDigestMirrorSet,
             name: object.metadata.name.unwrap_or_default(),
             rules: object.spec.image_digest_mirrors.into_iter().map(Into::into).collect(),
         }
@@ -20,7 +20,7 @@ impl From<ImageDigestMirrorSet> for mirrors::MirrorSet {
 impl From<ImageTagMirrorSet> for mirrors::MirrorSet {
     fn from(object: ImageTagMirrorSet) -> Self {
         Self {
-            kind: mirrors::Kind::ImageTagMirrorSet,
+            kind: mirrors::MirrorSetKind::ImageTagMirrorSet,
             name: object.metadata.name.unwrap_or_default(),
             rules: object.spec.image_tag_mirrors.into_iter().map(Into::into).collect(),
         }
@@ -30,20 +30,20 @@ impl From<ImageTagMirrorSet> for mirrors::MirrorSet {
 impl From<ImageContentSourcePolicy> for mirrors::MirrorSet {
     fn from(object: ImageContentSourcePolicy) -> Self {
         Self {
-            kind: mirrors::Kind::ImageContentSourcePolicy,
+            kind: mirrors::MirrorSetKind::ImageContentSourcePolicy,
             name: object.metadata.name.unwrap_or_default(),
             rules: object.spec.repository_digest_mirrors.into_iter().map(Into::into).collect(),
         }
     }
 }
 
-impl From<MirrorRule> for mirrors::Rule {
+impl From<MirrorRule> for mirrors::MirrorSetRule {
     fn from(rule: MirrorRule) -> Self {
         Self { source: rule.source, mirrors: rule.mirrors, policy: rule.mirror_source_policy.map(Into::into) }
     }
 }
 
-impl From<RepositoryDigestMirrors> for mirrors::Rule {
+impl From<RepositoryDigestMirrors> for mirrors::MirrorSetRule {
     fn from(rule: RepositoryDigestMirrors) -> Self {
         Self { source: rule.source, mirrors: rule.mirrors, policy: None }
     }
@@ -58,7 +58,7 @@ impl From<MirrorSourcePolicy> for mirrors::SourcePolicy {
     }
 }
 
-/// Of an object that is not named `cluster` nothing counts; whoever lists objects picks the one that is.
+/// Only the object named `cluster` has an effect. The caller has to pick it.
 impl From<Image> for mirrors::RegistrySources {
     fn from(object: Image) -> Self {
         let RegistrySources {
@@ -82,14 +82,16 @@ fn texts(scopes: Option<Vec<Scope>>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use pullwright_engine::mirrors::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy};
+    use pullwright_engine::mirrors::{
+        MirrorSet, MirrorSetKind, MirrorSetRule, RegistrySources, SourcePolicy,
+    };
     use serde_json::json;
 
     use super::*;
 
-    fn rule(source: &str, mirrors: &[&str], policy: Option<SourcePolicy>) -> Rule {
+    fn rule(source: &str, mirrors: &[&str], policy: Option<SourcePolicy>) -> MirrorSetRule {
         let mirrors = mirrors.iter().map(|&mirror| mirror.to_owned()).collect();
-        Rule { source: source.to_owned(), mirrors, policy }
+        MirrorSetRule { source: source.to_owned(), mirrors, policy }
     }
 
     #[test]
@@ -106,7 +108,7 @@ mod tests {
         assert_eq!(
             MirrorSet::from(object),
             MirrorSet {
-                kind: Kind::ImageDigestMirrorSet,
+                kind: MirrorSetKind::ImageDigestMirrorSet,
                 name: "ubi".to_owned(),
                 rules: vec![rule("b.io", &["z.io", "a.io"], never), rule("a.io", &[], None)],
             }

@@ -8,7 +8,7 @@ use kube::core::crd::{MergeError, merge_crds};
 
 use crate::{Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, v1, v1alpha1};
 
-/// By which our definitions are told from OpenShift's.
+/// Distinguishes our definitions from OpenShift's.
 const PART_OF: (&str, &str) = ("app.kubernetes.io/part-of", "pullwright");
 
 /// The definitions, in order of their names.

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use pullwright_engine::registries::{ShortNameMode, ShortNameRule};
 use pullwright_registry::Platform;
 
-use crate::lint::Kind;
+use crate::lint::FileKind;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -120,17 +120,20 @@ pub(crate) struct Pull {
 #[derive(Debug, Args)]
 pub(crate) struct Lint {
     /// The files to check; `-` for standard input
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present_any = ["root", "manifests"])]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present_any = ["root", "manifests", "rules"])]
     pub(crate) files: Vec<PathBuf>,
     /// What kind of file they are, instead of guessing from name and content
     #[arg(long = "as", value_name = "KIND", requires = "files")]
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<FileKind>,
     /// Check the configuration of the node whose file system is in this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
     /// Check the Secrets and mirror sets in the YAML and JSON files of this folder
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) manifests: Option<PathBuf>,
+    /// List every rule that a finding can name, with what it means and what to do, and check nothing
+    #[arg(long, conflicts_with_all = ["files", "root", "manifests"])]
+    pub(crate) rules: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use pullwright_engine::mirrors::Outcome;
+use pullwright_engine::mirrors::ObjectOutcome;
 use pullwright_findings::Severity;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub(crate) struct VerdictData<'a> {
     name: &'a str,
     file: String,
     line: usize,
-    outcome: Outcome,
+    outcome: ObjectOutcome,
     findings: Vec<MessageData<'a>>,
 }
 
@@ -41,10 +41,10 @@ pub(crate) fn text(verdicts: &[Judgement<'_>], out: &mut dyn Write) -> io::Resul
     }
     for judged in verdicts {
         let (style, mark, word) = match judged.outcome {
-            Outcome::Applied if judged.messages.is_empty() => (GOOD, "✓", "applied"),
-            Outcome::Applied => (WARNING, "!", "applied"),
-            Outcome::Partly => (BAD, "✗", "partly applied"),
-            Outcome::Rejected => (BAD, "✗", "rejected"),
+            ObjectOutcome::Applied if judged.messages.is_empty() => (GOOD, "✓", "applied"),
+            ObjectOutcome::Applied => (WARNING, "!", "applied"),
+            ObjectOutcome::Partly => (BAD, "✗", "partly applied"),
+            ObjectOutcome::Rejected => (BAD, "✗", "rejected"),
         };
         let name = plain(&judged.object.name.to_string());
         let place = plain(&format!("({}:{})", judged.object.file.path.display(), judged.object.line));

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use pullwright_golang::json::{Kind, RawValue, SyntaxError};
+use pullwright_golang::json::{JsonKind, RawValue, SyntaxError};
 use serde_json::Value;
 
-use super::{Content, Member, Node, Unreadable};
+use super::{Member, Node, NodeContent, Unreadable};
 
 /// Deeper than any of our formats; what is below has no places of its own. Go allows 10 000, which the stack does not.
 const MAX_DEPTH: usize = 64;
@@ -29,15 +29,17 @@ impl<'a> Reader<'a> {
     fn node(&self, raw: RawValue<'a>, depth: usize) -> Node {
         let span = self.span(raw);
         let content = match raw.kind() {
-            Kind::Object | Kind::Array if depth == 0 => Content::Leaf(Value::Null),
-            Kind::Object => Content::Map(self.members(raw, &span, depth - 1)),
-            Kind::Array => Content::List(raw.items().map(|item| self.node(item, depth - 1)).collect()),
-            Kind::String => {
-                Content::Leaf(raw.text().map_or(Value::Null, |text| Value::String(text.into_owned())))
+            JsonKind::Object | JsonKind::Array if depth == 0 => NodeContent::Leaf(Value::Null),
+            JsonKind::Object => NodeContent::Map(self.members(raw, &span, depth - 1)),
+            JsonKind::Array => {
+                NodeContent::List(raw.items().map(|item| self.node(item, depth - 1)).collect())
+            }
+            JsonKind::String => {
+                NodeContent::Leaf(raw.text().map_or(Value::Null, |text| Value::String(text.into_owned())))
             }
             // A number beyond what `serde_json` holds is of no use to anyone here.
-            Kind::Null | Kind::Bool | Kind::Number => {
-                Content::Leaf(serde_json::from_slice(raw.bytes()).unwrap_or_default())
+            JsonKind::Null | JsonKind::Bool | JsonKind::Number => {
+                NodeContent::Leaf(serde_json::from_slice(raw.bytes()).unwrap_or_default())
             }
         };
         Node { span, content }

@@ -13,8 +13,8 @@ mod toml;
 mod yaml;
 
 pub use json::document as json_document;
-pub use locate::{Locator, Place, extended};
-pub use node::{Content, Member, Node};
+pub use locate::{LocatedPath, Locator, extended};
+pub use node::{Member, Node, NodeContent};
 pub use pieces::each_document;
 pub use position::{Position, Text};
 pub use toml::{document as toml_document, go_document as go_toml_document};
@@ -33,9 +33,9 @@ pub struct Unreadable {
 
 /// The documents of a text that can be read, and what is wrong with the others.
 pub struct Documents {
-    /// In the order of the text.
+    /// The documents, in the order of the text.
     pub read: Vec<Node>,
-    /// The same.
+    /// The errors, in the order of the text.
     pub unreadable: Vec<Unreadable>,
 }
 

@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use pullwright_findings::{DocPath, Step};
 
-use super::{Content, Member, Node};
+use super::{Member, Node, NodeContent};
 
-/// Where a path leads.
+/// The part of a text that a path leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct LocatedPath {
     /// The name, where the path's last step is one and it is written in the document.
     pub name: Option<Range<usize>>,
     /// The value.
@@ -21,7 +21,7 @@ pub struct Place {
     pub found: usize,
 }
 
-impl Place {
+impl LocatedPath {
     /// What to point at when something is wrong with the value.
     #[must_use]
     pub fn of_value(&self) -> Range<usize> {
@@ -58,7 +58,7 @@ impl<'d> Locator<'d> {
 
     /// Follows a path as far as it goes. Names match exactly, or else in any case, as Go's decoders match them.
     #[must_use]
-    pub fn locate(&self, path: &DocPath) -> Place {
+    pub fn locate(&self, path: &DocPath) -> LocatedPath {
         let mut node = self.document;
         let mut name = None;
         let mut found = 0;
@@ -73,7 +73,12 @@ impl<'d> Locator<'d> {
             (name, node) = (below_name, below);
             found += 1;
         }
-        Place { name, value: node.span.clone(), leaf: matches!(node.content, Content::Leaf(_)), found }
+        LocatedPath {
+            name,
+            value: node.span.clone(),
+            leaf: matches!(node.content, NodeContent::Leaf(_)),
+            found,
+        }
     }
 
     fn member(&self, node: &'d Node, key: &str) -> Option<&'d Member> {

@@ -12,12 +12,12 @@ pub struct Node {
     /// The bytes of the text that it was written with.
     pub span: Range<usize>,
     /// The value.
-    pub content: Content,
+    pub content: NodeContent,
 }
 
 /// What a [`Node`] is.
 #[derive(Clone)]
-pub enum Content {
+pub enum NodeContent {
     /// Text, number, boolean or nothing.
     Leaf(Value),
     /// Items in order.
@@ -43,9 +43,9 @@ impl Node {
         let on = |span: &mut Range<usize>| *span = span.start + by..span.end + by;
         on(&mut self.span);
         match &mut self.content {
-            Content::Leaf(_) => {}
-            Content::List(items) => items.iter_mut().for_each(|item| item.shift(by)),
-            Content::Map(members) => {
+            NodeContent::Leaf(_) => {}
+            NodeContent::List(items) => items.iter_mut().for_each(|item| item.shift(by)),
+            NodeContent::Map(members) => {
                 for member in members {
                     on(&mut member.name_span);
                     member.node.shift(by);
@@ -63,19 +63,19 @@ impl Node {
     /// The members of a map; none of anything else.
     #[must_use]
     pub fn members(&self) -> &[Member] {
-        if let Content::Map(members) = &self.content { members } else { &[] }
+        if let NodeContent::Map(members) = &self.content { members } else { &[] }
     }
 
     /// The items of a list; none of anything else.
     #[must_use]
     pub fn items(&self) -> &[Node] {
-        if let Content::List(items) = &self.content { items } else { &[] }
+        if let NodeContent::List(items) = &self.content { items } else { &[] }
     }
 
     /// The text of a leaf that is text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        if let Content::Leaf(Value::String(text)) = &self.content { Some(text) } else { None }
+        if let NodeContent::Leaf(Value::String(text)) = &self.content { Some(text) } else { None }
     }
 
     /// The value without its places. Of a name that is there twice the last one counts, as for Go; what `<<` brings
@@ -83,9 +83,9 @@ impl Node {
     #[must_use]
     pub fn value(&self) -> Value {
         match &self.content {
-            Content::Leaf(value) => value.clone(),
-            Content::List(items) => items.iter().map(Self::value).collect(),
-            Content::Map(members) => {
+            NodeContent::Leaf(value) => value.clone(),
+            NodeContent::List(items) => items.iter().map(Self::value).collect(),
+            NodeContent::Map(members) => {
                 let mut map = Map::new();
                 for member in members.iter().filter(|member| member.name == "<<") {
                     merge(&mut map, &member.node);

@@ -6,7 +6,7 @@ use pullwright_golang::toml::{Document, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Content, Member, Node, Unreadable};
+use super::{Member, Node, NodeContent, Unreadable};
 
 /// The one document of a TOML text.
 ///
@@ -20,23 +20,23 @@ pub fn document(text: &str) -> Result<Node, Unreadable> {
     Ok(Node { span: table.span(), content: members(table.get_ref()) })
 }
 
-fn members(table: &DeTable<'_>) -> Content {
+fn members(table: &DeTable<'_>) -> NodeContent {
     let member = |(name, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| Member {
         name: AsRef::<str>::as_ref(name.get_ref()).to_owned(),
         name_span: name.span(),
         node: node(value.span(), value.get_ref()),
     };
-    Content::Map(table.iter().map(member).collect())
+    NodeContent::Map(table.iter().map(member).collect())
 }
 
 fn node(span: Range<usize>, value: &DeValue<'_>) -> Node {
     let content = match value {
         DeValue::Array(items) => {
-            Content::List(items.iter().map(|item| node(item.span(), item.get_ref())).collect())
+            NodeContent::List(items.iter().map(|item| node(item.span(), item.get_ref())).collect())
         }
         DeValue::Table(table) => members(table),
         // Only the places are wanted: the engine reads the values.
-        _ => Content::Leaf(serde_json::Value::Null),
+        _ => NodeContent::Leaf(serde_json::Value::Null),
     };
     Node { span, content }
 }
@@ -61,11 +61,11 @@ fn go_node(value: Value<'_, '_>) -> Node {
         node: go_node(value),
     };
     let content = if let Some(items) = value.items() {
-        Content::List(items.map(go_node).collect())
+        NodeContent::List(items.map(go_node).collect())
     } else if let Some(table) = value.table() {
-        Content::Map(table.entries().map(member).collect())
+        NodeContent::Map(table.entries().map(member).collect())
     } else {
-        Content::Leaf(serde_json::Value::Null)
+        NodeContent::Leaf(serde_json::Value::Null)
     };
     Node { span: value.span(), content }
 }

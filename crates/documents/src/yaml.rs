@@ -6,11 +6,11 @@ use std::ops::Range;
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 use serde_json::Value;
 
-use super::{Content, Member, Node, Unreadable};
+use super::{Member, Node, NodeContent, Unreadable};
 
 /// Deeper than any manifest.
 const MAX_DEPTH: usize = 128;
-/// The most nodes that aliases may stand for, lest nine lines stand for billions.
+/// The most nodes that aliases may stand for. Without a limit, nine lines could stand for billions.
 const MAX_ALIASED: usize = 100_000;
 
 /// The documents of a YAML text, empty ones included.
@@ -63,7 +63,7 @@ impl<'a> Reader<'a, '_> {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = *style == ScalarStyle::Plain && tag.is_none();
                 let value = if plain { plain_value(text) } else { Value::String(text.to_string()) };
-                (*anchor, Node { span: span.clone(), content: Content::Leaf(value) })
+                (*anchor, Node { span: span.clone(), content: NodeContent::Leaf(value) })
             }
             Event::SequenceStart(_, anchor, _) => (*anchor, self.list(span)?),
             Event::MappingStart(_, anchor, _) => (*anchor, self.map(span)?),
@@ -82,7 +82,7 @@ impl<'a> Reader<'a, '_> {
             match self.inner()? {
                 (Event::SequenceEnd, end) => {
                     let last = items.last().map(|item: &Node| item.span.end);
-                    return Ok(Node { span: whole(start, last, &end), content: Content::List(items) });
+                    return Ok(Node { span: whole(start, last, &end), content: NodeContent::List(items) });
                 }
                 (event, span) => items.push(self.node(&event, &span)?),
             }
@@ -95,7 +95,7 @@ impl<'a> Reader<'a, '_> {
             match self.inner()? {
                 (Event::MappingEnd, end) => {
                     let last = members.last().map(|member| member.node.span.end);
-                    return Ok(Node { span: whole(start, last, &end), content: Content::Map(members) });
+                    return Ok(Node { span: whole(start, last, &end), content: NodeContent::Map(members) });
                 }
                 (Event::Scalar(name, ..), name_span) => {
                     let (event, span) = self.inner()?;
@@ -140,9 +140,9 @@ fn whole(start: &Range<usize>, last: Option<usize>, end: &Range<usize>) -> Range
 
 fn size(node: &Node) -> usize {
     let below: usize = match &node.content {
-        Content::Leaf(_) => 0,
-        Content::List(items) => items.iter().map(size).sum(),
-        Content::Map(members) => members.iter().map(|member| size(&member.node)).sum(),
+        NodeContent::Leaf(_) => 0,
+        NodeContent::List(items) => items.iter().map(size).sum(),
+        NodeContent::Map(members) => members.iter().map(|member| size(&member.node)).sum(),
     };
     1 + below
 }

@@ -1,9 +1,9 @@
 //! What Pullwright needs to know of CRI-O's own configuration, `crio.conf` and its drop-ins.
 
+use crate::registries::ShortNameMode;
 use pullwright_golang::json::names_field;
 use pullwright_golang::quote::quote;
 use pullwright_golang::toml::{Document, Value};
-use crate::registries::ShortNameMode;
 
 /// The main file.
 pub const CONF: &str = "/etc/crio/crio.conf";
@@ -15,10 +15,10 @@ pub const CONF_DIR: &str = "/etc/crio/crio.conf.d";
 #[error("{0}")]
 pub struct CrioConfError(pub String);
 
-/// What a file says about short names; none if it says nothing.
+/// What a file says about short names; `None` if it says nothing.
 ///
 /// # Errors
-/// If CRI-O does not start with this file: it is no TOML, or the value is none of CRI-O's.
+/// If CRI-O does not start with this file: it is not TOML, or the value is not one that CRI-O knows.
 pub fn short_name_mode(text: &str) -> Result<Option<ShortNameMode>, CrioConfError> {
     let document = Document::parse(text).map_err(|refusal| {
         let line = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;

@@ -1,8 +1,13 @@
-//! What is worth telling a person about a document: a message, where in the document, and what to do.
+//! What to tell a person about a document: which rule of the [catalogue](rules) it breaks, where, and what to do about it.
+
+pub mod page;
+pub mod rules;
 
 use std::fmt;
 
 use serde::Serialize;
+
+pub use rules::Rule;
 
 /// How much a [`Finding`] matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -14,38 +19,50 @@ pub enum Severity {
     Warning,
 }
 
-/// One thing found in a document, as a value that a person's rendering and the JSON both come from.
+/// One thing found in a document. Text for people and JSON both come from it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
-    /// A stable name of the rule, for filters and documentation: `registries/unknown-key`.
-    pub rule: &'static str,
+    /// The rule; in JSON, its name.
+    pub rule: &'static Rule,
     /// Where in the document; the root when the whole document is meant.
     pub at: DocPath,
-    /// What is so. For a refusal, the consumer's own words.
+    /// What is wrong. For a refusal, the words of the program that refuses.
     pub message: String,
-    /// What to do about it.
+    /// What to do in this case, if there is more to say than the rule's own remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
 
 impl Finding {
-    /// An [`Severity::Error`] without help.
-    pub fn error(rule: &'static str, at: DocPath, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, rule, at, message: message.into(), help: None }
+    /// A finding of a rule, as severe as the rule.
+    pub fn new(rule: &'static Rule, at: DocPath, message: impl Into<String>) -> Self {
+        Self { severity: rule.severity(), rule, at, message: message.into(), help: None }
     }
 
-    /// A [`Severity::Warning`] without help.
-    pub fn warning(rule: &'static str, at: DocPath, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, rule, at, message: message.into(), help: None }
-    }
-
-    /// The same finding with advice.
+    /// The same finding with advice for this case.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// The same finding as a warning, for a rule whose findings are not all errors.
+    #[must_use]
+    pub fn as_warning(mut self) -> Self {
+        debug_assert!(self.rule.may_be_warning(), "the catalogue has {} as an error", self.rule.name());
+        self.severity = Severity::Warning;
+        self
+    }
+
+    /// What to do about it: the advice for this case, or else the rule's.
+    #[must_use]
+    pub fn remedy(&self) -> &str {
+        match &self.help {
+            Some(help) => help,
+            None => self.rule.row().map_or("", |row| row.remedy),
+        }
     }
 }
 

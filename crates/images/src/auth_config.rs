@@ -6,8 +6,8 @@
 use std::fmt;
 
 use pullwright_engine::credentials::Credential;
-use pullwright_protobuf::{Fields, append, last, text};
 use pullwright_handover::Ticket;
+use pullwright_protobuf::{Fields, append, last, text};
 
 const USERNAME: u32 = 1;
 const PASSWORD: u32 = 2;

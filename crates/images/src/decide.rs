@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pullwright_engine::containerd::{Endpoint, Role};
+use pullwright_engine::containerd::{ContainerdEndpoint as Endpoint, EndpointRole as Role};
 use pullwright_engine::credentials::{AuthFile, Lookup};
 use pullwright_engine::reference::{Reference, canonical_host};
 use pullwright_engine::registries::{NotAsked, PullBy, RegistriesConf};

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pullwright_engine::containerd::{CertsD, Endpoint};
+use pullwright_engine::containerd::{CertsD, ContainerdEndpoint};
 use pullwright_engine::credentials::{AuthFile, DocumentError};
 use pullwright_engine::kubelet::Namespace;
 use pullwright_engine::plan::any_pull;
@@ -226,7 +226,7 @@ impl Node {
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints {
     /// In the order in which they are asked.
-    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) endpoints: Vec<ContainerdEndpoint>,
     /// Why the file that says so cannot be read. containerd then asks the registry alone, and so the list names it alone.
     pub(crate) unreadable: Option<UnreadableHosts>,
 }

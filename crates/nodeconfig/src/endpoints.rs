@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use pullwright_engine::containerd::{By, CertsD, Endpoint};
+use pullwright_engine::containerd::{By, CertsD, ContainerdEndpoint};
 use pullwright_engine::registries::{MirrorUse, Notice};
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub struct AskedEndpoint {
 
 impl AskedEndpoint {
     /// `None` for an endpoint that no pull asks.
-    fn of(endpoint: &Endpoint) -> Option<Self> {
+    fn of(endpoint: &ContainerdEndpoint) -> Option<Self> {
         let serves = match (endpoint.serves(By::Tag), endpoint.serves(By::Digest)) {
             (true, _) => MirrorUse::All,
             (false, true) => MirrorUse::DigestOnly,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pullwright_documents::documents;
 use pullwright_engine::containerd::{CertsD, host_of_folder, k3s};
-use pullwright_findings::Finding;
+use pullwright_findings::{Finding, rules};
 
 use crate::{
     ConfigChange, EndpointsChange, FileChange, Layout, NodeFile, NodeFileError, Reload, Rendering, Runtime,
@@ -68,9 +68,8 @@ fn certs_d(text: &str) -> Result<CertsD, NodeFileError> {
     let documents = documents(text).map_err(|why| NodeFileError::Syntax { path: path(), why })?;
     let Some(document) = documents.first() else { return Ok(CertsD::default()) };
     let registries = k3s::Registries::read(&document.value()).map_err(|error| {
-        let finding = Finding::error("k3s/type", error.at.clone(), error.to_string());
-        let finding = Box::new(finding.with_help("k3s does not start with this file"));
-        NodeFileError::Refused { path: path(), finding }
+        let finding = Finding::new(&rules::k3s::REFUSED, error.at.clone(), error.to_string());
+        NodeFileError::Refused { path: path(), finding: Box::new(finding) }
     })?;
     Ok(registries.certs_d())
 }

@@ -1,6 +1,6 @@
 //! The table of runtimes.
 
-use pullwright_engine::mirrors::{Merged, Outcome, Policy};
+use pullwright_engine::mirrors::{Merged, ObjectOutcome, Policy};
 use pullwright_engine::registries::RegistriesConf;
 use serde::{Serialize, Serializer};
 
@@ -127,7 +127,7 @@ impl Serialize for Runtime {
 
 /// Whether the files of a node may be replaced: at least one object is not rejected, or there are no objects at all. If every
 /// object is rejected, replacing the files would empty the node's configuration.
-pub fn any_usable(outcomes: impl IntoIterator<Item = Outcome>) -> bool {
+pub fn any_usable(outcomes: impl IntoIterator<Item = ObjectOutcome>) -> bool {
     let mut outcomes = outcomes.into_iter().peekable();
-    outcomes.peek().is_none() || outcomes.any(|outcome| outcome != Outcome::Rejected)
+    outcomes.peek().is_none() || outcomes.any(|outcome| outcome != ObjectOutcome::Rejected)
 }

@@ -1,9 +1,9 @@
 //! Protocol Buffers on the wire: the fields of a message, without a schema and without copying.
 //!
-//! What is read of a message is a handful of fields; whatever else it has, from versions to come as well, is passed over.
+//! Callers read a handful of fields of each message. All other fields, also those of future versions, are skipped.
 //! Inlined into its callers, because the plugin reads every Secret of a namespace with it.
 
-/// Not the encoding of a message.
+/// The bytes are not a valid message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a protobuf message")]
 pub struct Malformed;

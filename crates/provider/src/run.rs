@@ -125,11 +125,7 @@ fn provide(
             content.sources_left_out.len()
         ));
     }
-    let file = File {
-        name: AuthFileName::new(namespace, image)?,
-        content: content.bytes.expose(),
-        entries,
-    };
+    let file = File { name: AuthFileName::new(namespace, image)?, content: content.bytes.expose(), entries };
     hand_over(env, request, &file, deadline)
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use pullwright_engine::credentials::Sensitive;
-use pullwright_golang::base64;
 use pullwright_engine::kubelet::Request;
+use pullwright_golang::base64;
 
 /// The image that is pulled.
 pub const IMAGE: &str = "docker.io/library/nginx";

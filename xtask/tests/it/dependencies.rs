@@ -15,8 +15,16 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ("golang", &[], &["serde_json", "thiserror", "toml", "toml_parser"]),
     ("protobuf", &[], &["thiserror"]),
     ("documents", &["findings", "golang"], &["granit-parser", "serde", "serde_json", "toml"]),
-    ("engine", &["findings", "golang"], &["serde", "serde_json", "thiserror", "toml", "toml_parser", "toml_writer"]),
-    ("api", &["engine"], &["k8s-openapi", "kube", "schemars", "serde", "serde-saphyr", "serde_json", "thiserror"]),
+    (
+        "engine",
+        &["findings", "golang"],
+        &["serde", "serde_json", "thiserror", "toml", "toml_parser", "toml_writer"],
+    ),
+    (
+        "api",
+        &["engine"],
+        &["k8s-openapi", "kube", "schemars", "serde", "serde-saphyr", "serde_json", "thiserror"],
+    ),
     ("nodeconfig", &["documents", "engine", "findings"], &["serde", "thiserror"]),
     ("nodefiles", &["engine"], &["rustix", "thiserror"]),
     ("handover", &["engine"], &["nix", "rustix", "sha2", "thiserror"]),

@@ -1,7 +1,9 @@
 //! The three kinds of mirror set. Every row of a pattern is asked for both kinds that have it, and of the engine, which
 //! checks the kind that has none.
 
-use pullwright_engine::mirrors::{Inputs, Kind, MirrorSet, RegistrySources, Rule, merge};
+use pullwright_engine::mirrors::{
+    MergeInputs, MirrorSet, MirrorSetKind, MirrorSetRule, RegistrySources, merge,
+};
 use serde_json::{Value, json};
 
 use crate::row::{Answer, Row, check};
@@ -111,13 +113,17 @@ fn a_mirror_matches_its_pattern() {
 #[test]
 fn the_engine_refuses_what_the_api_refuses() {
     let accepted = |source: &str, mirror: &str| {
-        let rule = Rule { source: source.to_owned(), mirrors: vec![mirror.to_owned()], policy: None };
-        let set =
-            MirrorSet { kind: Kind::ImageContentSourcePolicy, name: "row".to_owned(), rules: vec![rule] };
-        let merged = merge(&Inputs { sets: &[set], sources: &RegistrySources::default() });
+        let rule =
+            MirrorSetRule { source: source.to_owned(), mirrors: vec![mirror.to_owned()], policy: None };
+        let set = MirrorSet {
+            kind: MirrorSetKind::ImageContentSourcePolicy,
+            name: "row".to_owned(),
+            rules: vec![rule],
+        };
+        let merged = merge(&MergeInputs { sets: &[set], sources: &RegistrySources::default() });
         // What the API takes may still be of no use; only formats are compared here.
         let formats = ["mirrors/invalid-source", "mirrors/invalid-mirror"];
-        !merged.verdicts[0].findings.iter().any(|finding| formats.contains(&finding.rule))
+        !merged.verdicts[0].findings.iter().any(|finding| formats.contains(&finding.rule.name()))
     };
     for place in PLACES {
         assert!(accepted(place, "mirror.io") && accepted("source.io", place), "{place:?}");

@@ -1,6 +1,6 @@
 //! A message as data, for JSON and YAML output.
 
-use pullwright_findings::Severity;
+use pullwright_findings::{Rule, Severity};
 use serde::Serialize;
 
 use super::Message;
@@ -25,7 +25,7 @@ impl<'a> From<&'a Message> for MessageData<'a> {
         let position = message.place.as_ref().map(|place| place.position);
         Self {
             severity: message.severity,
-            rule: message.rule,
+            rule: message.rule.map(Rule::name),
             message: &message.text,
             help: message.help.as_deref(),
             line: position.map(|position| position.line),

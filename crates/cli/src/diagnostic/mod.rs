@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use pullwright_findings::{DocPath, Finding, Severity};
+use pullwright_findings::{DocPath, Finding, Rule, Severity, rules};
 
 pub(crate) use data::MessageData;
 pub(crate) use excerpt::Excerpt;
@@ -19,13 +19,13 @@ use visible::without_userinfo;
 pub(crate) use visible::{Visibility, without_credentials};
 
 use crate::style::{ERROR, FAINT, HELP, STRONG, WARNING, paint, plain};
-use pullwright_documents::{Locator, Node, Place, Position, Text, Unreadable, extended};
+use pullwright_documents::{LocatedPath, Locator, Node, Position, Text, Unreadable, extended};
 
 /// A warning or an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) severity: Severity,
-    pub(crate) rule: Option<&'static str>,
+    pub(crate) rule: Option<&'static Rule>,
     pub(crate) text: String,
     pub(crate) place: Option<Box<FilePlace>>,
     pub(crate) help: Option<String>,
@@ -69,7 +69,7 @@ impl Message {
             Severity::Error => (ERROR, "error"),
             Severity::Warning => (WARNING, "warning"),
         };
-        let rule = self.rule.map(|rule| format!("[{rule}]")).unwrap_or_default();
+        let rule = self.rule.map(|rule| format!("[{}]", rule.name())).unwrap_or_default();
         writeln!(out, "{}: {}", paint(style, format!("{word}{rule}")), paint(STRONG, plain(&self.text)))?;
         let mut margin = 1;
         if let Some(place) = &self.place {
@@ -101,7 +101,7 @@ impl From<&Finding> for Message {
             rule: Some(finding.rule),
             text: without_userinfo(&finding.message),
             place: None,
-            help: finding.help.as_deref().map(without_userinfo),
+            help: Some(without_userinfo(finding.remedy())),
         }
     }
 }
@@ -155,18 +155,18 @@ impl Written<'_> {
         let mut message = self.error(self.span_of(finding, &place), &self.text_of(finding, &place));
         message.severity = finding.severity;
         message.rule = Some(finding.rule);
-        message.help = finding.help.as_deref().map(without_userinfo);
+        message.help = Some(without_userinfo(finding.remedy()));
         message
     }
 
     /// Some rules are about a name and not about its value, and a value of several lines is best shown by its name.
-    fn span_of(&self, finding: &Finding, place: &Place) -> Range<usize> {
+    fn span_of(&self, finding: &Finding, place: &LocatedPath) -> Range<usize> {
         let about_name = [
-            "registries/unknown-key",
-            "containerd/unknown-key",
-            "k3s/unknown-key",
-            "secret/key",
-            "auth-file/key",
+            &rules::registries::UNKNOWN_KEY,
+            &rules::containerd::UNKNOWN_KEY,
+            &rules::k3s::UNKNOWN_KEY,
+            &rules::secret::KEY,
+            &rules::auth_file::KEY,
         ]
         .contains(&finding.rule)
             || finding.message.starts_with("unknown field")
@@ -177,7 +177,7 @@ impl Written<'_> {
     }
 
     /// The message of the finding, with the part of its path that cannot be shown in the file.
-    fn text_of(&self, finding: &Finding, place: &Place) -> String {
+    fn text_of(&self, finding: &Finding, place: &LocatedPath) -> String {
         let message = &finding.message;
         let path = visible::harmless_path(self.file.visibility, &finding.at, place.found);
         // The kubelet quotes a field that it does not know; a password in the wrong place is such a field.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pullwright_documents::{Content, Node};
+use pullwright_documents::{Node, NodeContent};
 
 use super::File;
 use super::visible::{Path, Visibility, is_harmless_toml, shows_name, shows_value};
@@ -102,19 +102,19 @@ struct Sorter<'f> {
 impl Sorter<'_> {
     fn value<'a>(&mut self, node: &'a Node, path: &mut Path<'a>) {
         match &node.content {
-            Content::Leaf(_) => {
+            NodeContent::Leaf(_) => {
                 // Wherever it stands, this may be `user:password@host`.
                 let at_sign = self.file.text.get(node.span.clone()).is_none_or(|text| text.contains('@'));
                 self.sort(&node.span, !at_sign && shows_value(self.file.visibility, path));
             }
-            Content::List(items) => {
+            NodeContent::List(items) => {
                 for item in items {
                     path.push(None);
                     self.value(item, path);
                     path.pop();
                 }
             }
-            Content::Map(members) => {
+            NodeContent::Map(members) => {
                 for member in members {
                     path.push(Some(&member.name));
                     let harmless = !member.name.contains('@') && shows_name(self.file.visibility, path);

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use pullwright_engine::containerd::{Collected, Imported};
-use pullwright_engine::mirrors::{Inputs, merge};
-use pullwright_findings::Severity;
+use pullwright_engine::mirrors::{MergeInputs, merge};
+use pullwright_findings::rules;
 use serde::Serialize;
 
 use crate::args::Output;
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<Ru
 /// What the API would reject, which is stricter than containerd.
 fn refused(imported: &Imported, name: &str) -> Vec<Message> {
     let sets = imported.sets(name);
-    let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });
+    let merged = merge(&MergeInputs { sets: &sets, sources: &imported.sources });
     let verdicts = merged.verdicts.iter().chain([&merged.sources]);
     let findings =
         verdicts.flat_map(|verdict| verdict.findings.iter().map(|finding| (&verdict.object, finding)));
@@ -104,15 +104,16 @@ fn refused(imported: &Imported, name: &str) -> Vec<Message> {
             rule: Some(finding.rule),
             text: format!("{object}, {}: {}", finding.at, finding.message),
             place: None,
-            help: finding.help.clone(),
+            help: Some(finding.remedy().to_owned()),
         })
         .collect()
 }
 
 fn nothing() -> Message {
     let message = Message::error("nothing to import");
-    Message { severity: Severity::Warning, rule: Some("import/nothing"), ..message }
-        .with_help("a registry without mirrors needs no mirror set")
+    let rule = &rules::import::NOTHING;
+    let help = rule.row().map(|row| row.remedy.to_owned());
+    Message { severity: rule.severity(), rule: Some(rule), help, ..message }
 }
 
 /// The answer.

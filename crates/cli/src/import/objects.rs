@@ -7,7 +7,7 @@ use pullwright_api::{
     ImageTagMirrorSetSpec, MirrorRule, MirrorSourcePolicy, RegistrySources, Scope,
 };
 use pullwright_engine::containerd::Imported;
-use pullwright_engine::mirrors::{self, Rule, SourcePolicy};
+use pullwright_engine::mirrors::{self, MirrorSetRule, SourcePolicy};
 use serde::Serialize;
 
 /// One object.
@@ -54,8 +54,8 @@ pub(super) fn of(imported: &Imported, name: &str) -> Vec<Object> {
     by_digest.into_iter().chain(by_tag).chain(image).collect()
 }
 
-fn rules(rules: &[Rule]) -> Vec<MirrorRule> {
-    let rule = |rule: &Rule| MirrorRule {
+fn rules(rules: &[MirrorSetRule]) -> Vec<MirrorRule> {
+    let rule = |rule: &MirrorSetRule| MirrorRule {
         source: rule.source.clone(),
         mirrors: rule.mirrors.clone(),
         mirror_source_policy: rule.policy.map(|policy| match policy {

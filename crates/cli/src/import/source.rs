@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use pullwright_documents::{Node, Text, yaml_documents};
 use pullwright_engine::containerd::k3s::Registries;
 use pullwright_engine::containerd::{CertsD, Collected, HOSTS_TOML, folder_name, import};
-use pullwright_findings::Finding;
+use pullwright_findings::{Finding, rules};
 use pullwright_nodefiles::{NodeRoot, RegistryFolder};
 use serde_json::Value;
 
@@ -137,7 +137,7 @@ fn registries_yaml(path: &Path) -> Result<ImportedFiles, Message> {
     let value = document.as_ref().map_or(Value::Null, Node::value);
     let file = ImportedFile::K3s { path: path.to_owned(), text, document };
     let registries = Registries::read(&value).map_err(|error| {
-        let finding = Finding::error("k3s/refused", error.at.clone(), error.to_string());
+        let finding = Finding::new(&rules::k3s::REFUSED, error.at.clone(), error.to_string());
         let message = file.messages([&finding].into_iter()).pop();
         message.unwrap_or_else(|| Message::from(&finding))
     })?;

@@ -33,7 +33,7 @@ pub(crate) fn messages<'f>(file: &File<'_>, findings: impl IntoIterator<Item = &
             let unreadable = |finding: &Finding| Message {
                 severity: finding.severity,
                 rule: Some(finding.rule),
-                help: finding.help.clone(),
+                help: Some(finding.remedy().to_owned()),
                 ..file.unreadable(&error)
             };
             findings.map(unreadable).collect()

@@ -6,15 +6,12 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use pullwright_engine::credentials::{PullSecret, Secret, SecretError};
-use pullwright_findings::{DocPath, Finding, Severity, Step};
+use pullwright_findings::{DocPath, Finding, Severity, Step, rules};
 use pullwright_nodefiles::{NodeRoot, text as text_of_bytes};
 
 use super::unreadable;
 use crate::diagnostic::{File, Message, Visibility};
 use pullwright_documents::{Documents, Node, Text, each_document, extended};
-
-/// The rule for files that are neither YAML nor JSON.
-const UNREADABLE: &str = "manifests/unreadable";
 
 /// The namespace of an object without one, as for kubectl.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -97,14 +94,15 @@ impl ManifestFile {
     pub(crate) fn new(text: String, path: PathBuf) -> Self {
         let Documents { read, unreadable } = each_document(&text);
         let mut file = Self { path, text: Text::new(text), documents: read, unreadable: Vec::new() };
-        let message = |error| Message { rule: Some(UNREADABLE), ..file.file().unreadable(error) };
+        let message =
+            |error| Message { rule: Some(&rules::manifests::UNREADABLE), ..file.file().unreadable(error) };
         file.unreadable = unreadable.iter().map(message).collect();
         file
     }
 
     /// A file that exists but cannot be read.
     pub(crate) fn unread(why: Message, path: PathBuf) -> Self {
-        let unreadable = vec![Message { rule: Some(UNREADABLE), ..why }];
+        let unreadable = vec![Message { rule: Some(&rules::manifests::UNREADABLE), ..why }];
         Self { path, text: Text::new(String::new()), documents: Vec::new(), unreadable }
     }
 
@@ -143,14 +141,11 @@ pub(crate) enum NotUsed {
 pub(crate) fn read_secret(secret: &Node) -> Result<PullSecret, NotUsed> {
     let read = Secret::from_manifest(&secret.value(), DEFAULT_NAMESPACE);
     read.and_then(|secret| PullSecret::read(&secret)).map_err(|error| match error {
-        SecretError::Type { .. } if has_pull_key(secret) => NotUsed::Broken(Finding {
-            severity: Severity::Warning,
-            help: Some(
-                "set type: kubernetes.io/dockerconfigjson; a type cannot be changed, so make a new Secret"
-                    .to_owned(),
-            ),
-            ..error.finding()
-        }),
+        SecretError::Type { .. } if has_pull_key(secret) => {
+            NotUsed::Broken(error.finding().as_warning().with_help(
+                "set type: kubernetes.io/dockerconfigjson; a type cannot be changed, so make a new Secret",
+            ))
+        }
         SecretError::Type { .. } => NotUsed::NoPullSecret,
         error => NotUsed::Broken(error.finding()),
     })

@@ -194,7 +194,7 @@ fn refused_registries_for(file: &File<'_>, error: &ConfError, findings: Vec<Find
         (span, _) => {
             let message = |finding: Finding| Message {
                 rule: Some(finding.rule),
-                help: finding.help,
+                help: Some(finding.remedy().to_owned()),
                 ..file.error(span.clone().unwrap_or_default(), &finding.message)
             };
             findings.into_iter().map(message).collect()
@@ -208,7 +208,11 @@ pub(crate) fn refused_auth_file(file: &File<'_>, errors: &[DocumentError]) -> Ve
     let written = document.as_ref().map(|document| file.written(document));
     let message = |finding: Finding| match &written {
         Ok(written) => written.finding(&finding),
-        Err(error) => Message { rule: Some(finding.rule), help: finding.help, ..file.unreadable(error) },
+        Err(error) => Message {
+            rule: Some(finding.rule),
+            help: Some(finding.remedy().to_owned()),
+            ..file.unreadable(error)
+        },
     };
     errors.iter().map(|error| message(error.finding())).collect()
 }

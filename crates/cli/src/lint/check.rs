@@ -1,4 +1,4 @@
-//! One file checked as what it is.
+//! Checks one file according to its kind.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use pullwright_engine::containerd::Daemon;
 use pullwright_engine::credentials::{
     AuthFile, Document, DocumentError, Format, LegacyAuthFile, PullSecret, Secret, SecretName, Sensitive,
 };
-use pullwright_findings::{DocPath, Finding};
 use pullwright_engine::kubelet::lint as kubelet;
 use pullwright_engine::registries::ConfFile;
+use pullwright_findings::{DocPath, Finding, rules};
 
-use super::Kind;
+use super::FileKind;
 use super::report::Checked;
 use crate::diagnostic::{File, Message, Visibility};
 use crate::inputs::manifests::{ManifestFile, NotUsed, read_secret, secrets_of};
@@ -20,21 +20,21 @@ use crate::inputs::{hosts_toml, mirror_sets, refused_auth_file, registries_refus
 use pullwright_documents::{Node, Text, extended, go_toml_document, json_document, toml_document};
 
 /// A file that is checked on its own.
-pub(super) fn file(kind: Kind, path: PathBuf, text: String) -> Checked {
+pub(super) fn file(kind: FileKind, path: PathBuf, text: String) -> Checked {
     let text = Text::new(text);
     let file = |visibility| File { path: &path, text: &text, visibility };
     let messages = match kind {
-        Kind::Manifests => {
+        FileKind::Manifests => {
             let checked = manifests(&[ManifestFile::new(text.to_string(), path.clone())]);
             checked.into_iter().flat_map(|checked| checked.messages).collect()
         }
-        Kind::Registries => registries(&file(Visibility::Registries)),
-        Kind::HostsToml => hosts_toml::check(&file(Visibility::HostsToml)),
-        Kind::ContainerdConfig => containerd_config(&file(Visibility::ContainerdConfig)),
-        Kind::ProviderConfig => provider_config(&file(Visibility::ProviderConfig)),
-        Kind::KubeletConfig => kubelet_config(&file(Visibility::KubeletConfig)),
-        Kind::AuthFile => auth_file(&file(Visibility::AuthFile)),
-        Kind::Dockercfg => dockercfg(&file(Visibility::Dockercfg)),
+        FileKind::Registries => registries(&file(Visibility::Registries)),
+        FileKind::HostsToml => hosts_toml::check(&file(Visibility::HostsToml)),
+        FileKind::ContainerdConfig => containerd_config(&file(Visibility::ContainerdConfig)),
+        FileKind::ProviderConfig => provider_config(&file(Visibility::ProviderConfig)),
+        FileKind::KubeletConfig => kubelet_config(&file(Visibility::KubeletConfig)),
+        FileKind::AuthFile => auth_file(&file(Visibility::AuthFile)),
+        FileKind::Dockercfg => dockercfg(&file(Visibility::Dockercfg)),
     };
     Checked::new(path, kind, messages)
 }
@@ -63,7 +63,9 @@ fn containerd_config(file: &File<'_>) -> Vec<Message> {
 fn provider_config(file: &File<'_>) -> Vec<Message> {
     let (document, json) = match json_of(file.text) {
         Ok(read) => read,
-        Err(error) => return vec![Message { rule: Some("kubelet/decode"), ..file.unreadable(&error) }],
+        Err(error) => {
+            return vec![Message { rule: Some(&rules::kubelet::DECODE), ..file.unreadable(&error) }];
+        }
     };
     let written = file.written(&document);
     let mut messages = Vec::new();
@@ -71,8 +73,9 @@ fn provider_config(file: &File<'_>) -> Vec<Message> {
     if json_document(file.text).is_err() {
         for span in document.repeated_names() {
             let message = written.error(span, "this key is already set in its map");
-            messages
-                .push(Message { rule: Some("kubelet/decode"), ..message }.with_help("remove one of the two"));
+            messages.push(
+                Message { rule: Some(&rules::kubelet::DECODE), ..message }.with_help("remove one of the two"),
+            );
         }
     }
     messages.extend(kubelet::lint(&json).iter().map(|finding| written.finding(finding)));
@@ -133,8 +136,8 @@ fn refusals(file: &File<'_>, error: DocumentError, format: Format) -> Vec<Messag
     refused_auth_file(file, &errors)
 }
 
-/// The Secrets, mirror sets and Images in files of manifests. Other objects, and Secrets of other types, are nobody's concern
-/// here. Mirror sets are judged together, since what one says may contradict another.
+/// Checks the Secrets, mirror sets and Images in files of manifests, and ignores all other objects and types of Secrets. Mirror
+/// sets are checked together, because one may contradict another.
 pub(super) fn manifests(files: &[ManifestFile]) -> Vec<Checked> {
     let mut of_files: HashMap<*const ManifestFile, Vec<Message>> = HashMap::new();
     for judged in mirror_sets::judge(mirror_sets::read(files), None).verdicts {
@@ -145,7 +148,7 @@ pub(super) fn manifests(files: &[ManifestFile]) -> Vec<Checked> {
         let secrets = documents.flat_map(secrets_of).flat_map(|secret| of_secret(manifests, secret));
         let mirror_sets = of_files.remove(&std::ptr::from_ref(manifests)).unwrap_or_default();
         let messages = manifests.unreadable.iter().cloned().chain(secrets).chain(mirror_sets);
-        Checked::new(manifests.path.clone(), Kind::Manifests, messages.collect())
+        Checked::new(manifests.path.clone(), FileKind::Manifests, messages.collect())
     };
     files.iter().map(&mut check).collect()
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use pullwright_documents::Text;
 use pullwright_engine::containerd::{CertsD, Daemon, Disagreement, HostsToml, disagreements, folder_name};
-use pullwright_findings::Finding;
+use pullwright_findings::{Finding, rules};
 
 use super::report::Checked;
-use super::{Kind, check};
+use super::{FileKind, check};
 use crate::args;
 use crate::diagnostic::Message;
 use crate::inputs::{NodeFiles, RegistryFolder, hosts_toml};
@@ -21,7 +21,7 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
     let mut checked = Vec::new();
     let config = node.text(Path::new(CONFIG)).unwrap_or_else(|message| {
         let path = node.shown(Path::new(CONFIG));
-        checked.push(Checked::new(path, Kind::ContainerdConfig, vec![message]));
+        checked.push(Checked::new(path, FileKind::ContainerdConfig, vec![message]));
         None
     });
     let daemon = config.as_deref().map_or_else(Daemon::default, Daemon::read);
@@ -42,7 +42,7 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
     }
     // Where no hosts.toml is, it does not matter whether one would be read.
     if let Some(text) = config.filter(|_| !folders.is_empty()) {
-        checked.push(check::file(Kind::ContainerdConfig, node.shown(Path::new(CONFIG)), text));
+        checked.push(check::file(FileKind::ContainerdConfig, node.shown(Path::new(CONFIG)), text));
     }
     for RegistryFolder { name: folder, path, text } in folders {
         let path = node.shown(&path);
@@ -55,13 +55,13 @@ pub(super) fn check(node: &NodeFiles, has_registries_conf: bool) -> Result<Vec<C
         findings.extend(different.remove(&Some(folder)).into_iter().flatten().map(|found| found.finding));
         messages.extend(hosts_toml::messages(&file, &findings));
         if has_file || !messages.is_empty() {
-            checked.push(Checked::new(path, Kind::HostsToml, messages));
+            checked.push(Checked::new(path, FileKind::HostsToml, messages));
         }
     }
     // What is left is about hosts that have no folder.
     for Disagreement { host, finding, .. } in different.into_values().flatten() {
         let path = node.shown(&daemon.certs_d.join(folder_name(&host)).join("hosts.toml"));
-        checked.push(Checked::new(path, Kind::HostsToml, vec![Message::from(&finding)]));
+        checked.push(Checked::new(path, FileKind::HostsToml, vec![Message::from(&finding)]));
     }
     Ok(checked)
 }
@@ -84,10 +84,7 @@ fn missing_files(node: &NodeFiles, folder: &Path, text: &str) -> Result<Vec<Find
             if !names.contains(&*name.to_string_lossy()) {
                 let message =
                     format!("every pull of this registry fails: there is no file {}", path.display());
-                let finding = Finding::error("containerd/missing-file", host.at.key(field), message);
-                findings.push(
-                    finding.with_help("a path without a leading slash is looked for beside hosts.toml"),
-                );
+                findings.push(Finding::new(&rules::containerd::MISSING_FILE, host.at.key(field), message));
             }
         }
     }

@@ -1,16 +1,16 @@
-//! What a file is, told by its content and else by its name.
+//! Recognises what a file is by its content, or else by its name.
 
 use std::path::Path;
 
 use clap::ValueEnum;
 use serde::Serialize;
 
-use pullwright_documents::{Content, Node, documents, go_toml_document};
+use pullwright_documents::{Node, NodeContent, documents, go_toml_document};
 
 /// The files that lint knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     /// registries.conf, or a drop-in of it
     Registries,
     /// The kubelet's credential provider configuration
@@ -29,8 +29,8 @@ pub(crate) enum Kind {
     Manifests,
 }
 
-impl Kind {
-    /// What the file is; none if nothing tells.
+impl FileKind {
+    /// What the file is; `None` if neither name nor content shows it.
     pub(crate) fn of(path: &Path, text: &str) -> Option<Self> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         Self::by_fixed_name(&name).or_else(|| Self::by_content(text)).or_else(|| Self::by_name(&name, text))
@@ -91,7 +91,7 @@ impl Kind {
             "credential-helpers",
         ];
         let known = |name: &str| KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name));
-        let found = matches!(&table.content, Content::Map(members) if members.iter().any(|member| known(&member.name)));
+        let found = matches!(&table.content, NodeContent::Map(members) if members.iter().any(|member| known(&member.name)));
         let has = |name: &str| table.get(name).is_some();
         if found {
             Some(Self::Registries)
@@ -104,7 +104,7 @@ impl Kind {
         }
     }
 
-    /// A file that cannot be read as anything must still be told that it is broken, and as what.
+    /// A broken file still needs a kind, so that the errors are those of its format.
     fn by_name(name: &str, text: &str) -> Option<Self> {
         const OBJECTS: [&str; 3] = ["Secret", "MirrorSet", "ImageContentSourcePolicy"];
         let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
@@ -130,35 +130,35 @@ mod tests {
     #[test]
     fn content_tells_before_the_name() {
         for (name, text, kind) in [
-            ("x", "[[registry]]\nlocation = 'a.io'", Some(Kind::Registries)),
-            ("x", "unqualified-search-registries = ['docker.io']", Some(Kind::Registries)),
-            ("x", "[registries.search]\nregistries = []", Some(Kind::Registries)),
-            ("99-mine.conf", "", Some(Kind::Registries)),
-            ("x", r#"{"auths": {}}"#, Some(Kind::AuthFile)),
-            ("config.json", "{", Some(Kind::AuthFile)),
-            ("config.json", "{}", Some(Kind::AuthFile)),
-            ("x.json", r#"{"auths": {"#, Some(Kind::AuthFile)),
-            ("x", r#"{"quay.io": {"auth": "dTpw"}}"#, Some(Kind::Dockercfg)),
-            (".dockercfg", "{}", Some(Kind::Dockercfg)),
-            ("hosts.toml", "[host", Some(Kind::HostsToml)),
-            ("x", "[host.'https://a.io']", Some(Kind::HostsToml)),
-            ("config.toml", "version = 3\n[plugins.x]", Some(Kind::ContainerdConfig)),
-            ("config.json", r#"{"apiVersion": "v1", "kind": "Secret"}"#, Some(Kind::Manifests)),
-            ("x", "# first\n---\n---\napiVersion: v1\nkind: List\n", Some(Kind::Manifests)),
-            ("x", "kind: CredentialProviderConfig", Some(Kind::ProviderConfig)),
-            ("x.yaml", "kind: CredentialProviderConfig\nproviders: [", Some(Kind::ProviderConfig)),
+            ("x", "[[registry]]\nlocation = 'a.io'", Some(FileKind::Registries)),
+            ("x", "unqualified-search-registries = ['docker.io']", Some(FileKind::Registries)),
+            ("x", "[registries.search]\nregistries = []", Some(FileKind::Registries)),
+            ("99-mine.conf", "", Some(FileKind::Registries)),
+            ("x", r#"{"auths": {}}"#, Some(FileKind::AuthFile)),
+            ("config.json", "{", Some(FileKind::AuthFile)),
+            ("config.json", "{}", Some(FileKind::AuthFile)),
+            ("x.json", r#"{"auths": {"#, Some(FileKind::AuthFile)),
+            ("x", r#"{"quay.io": {"auth": "dTpw"}}"#, Some(FileKind::Dockercfg)),
+            (".dockercfg", "{}", Some(FileKind::Dockercfg)),
+            ("hosts.toml", "[host", Some(FileKind::HostsToml)),
+            ("x", "[host.'https://a.io']", Some(FileKind::HostsToml)),
+            ("config.toml", "version = 3\n[plugins.x]", Some(FileKind::ContainerdConfig)),
+            ("config.json", r#"{"apiVersion": "v1", "kind": "Secret"}"#, Some(FileKind::Manifests)),
+            ("x", "# first\n---\n---\napiVersion: v1\nkind: List\n", Some(FileKind::Manifests)),
+            ("x", "kind: CredentialProviderConfig", Some(FileKind::ProviderConfig)),
+            ("x.yaml", "kind: CredentialProviderConfig\nproviders: [", Some(FileKind::ProviderConfig)),
             (
                 "config.yaml",
                 "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration",
-                Some(Kind::KubeletConfig),
+                Some(FileKind::KubeletConfig),
             ),
-            ("x.yaml", "apiVersion: v1\nkind: Secret\ndata: {", Some(Kind::Manifests)),
-            ("x.yaml", "apiVersion: v1\nkind: ImageTagMirrorSet\nspec: {", Some(Kind::Manifests)),
+            ("x.yaml", "apiVersion: v1\nkind: Secret\ndata: {", Some(FileKind::Manifests)),
+            ("x.yaml", "apiVersion: v1\nkind: ImageTagMirrorSet\nspec: {", Some(FileKind::Manifests)),
             ("x.yaml", "a: 1", None),
             ("notes.txt", "hello", None),
             ("x", "", None),
         ] {
-            assert_eq!(Kind::of(Path::new(name), text), kind, "{name}: {text}");
+            assert_eq!(FileKind::of(Path::new(name), text), kind, "{name}: {text}");
         }
     }
 }

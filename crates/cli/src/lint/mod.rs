@@ -1,16 +1,18 @@
-//! `pullwright lint`: what is wrong in the files that decide pulls.
+//! `pullwright lint`: checks the files that decide how images are pulled.
 
 mod check;
 mod containerd;
 mod kind;
 mod report;
+mod rules;
 
 use std::path::Path;
 
 use pullwright_engine::kubelet::{ConfigFile, CredentialProviderConfig};
+use pullwright_findings::rules::kubelet::DUPLICATE_NAME;
 use pullwright_nodeconfig::crio::REGISTRIES_CONF;
 
-pub(crate) use kind::Kind;
+pub(crate) use kind::FileKind;
 
 use crate::args::{self, Lint};
 use crate::diagnostic::Message;
@@ -18,19 +20,25 @@ use crate::inputs::manifests::ManifestFile;
 use crate::inputs::providers::{self, json_of};
 use crate::inputs::{GLOBAL_AUTH_FILE, NodeFiles, manifests};
 use crate::{Failure, RunOutcome, Streams, output};
-use report::{Checked, Report};
+use report::{Checked, LintReport};
 
 /// Where kubeadm and most distributions keep the kubelet's own configuration.
 const KUBELET_CONFIG: &str = "/var/lib/kubelet/config.yaml";
 
 pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> Result<RunOutcome, Failure> {
+    if arguments.rules {
+        rules::write(arguments.output.format, streams.out)?;
+        return Ok(RunOutcome::Good);
+    }
     let mut files = Vec::new();
     // Objects of all files are judged together.
     let mut manifests = Vec::new();
     for path in &arguments.files {
         match named(path, arguments.kind)? {
-            (Kind::Manifests, Ok(text)) => manifests.push(ManifestFile::new(text, path.clone())),
-            (Kind::Manifests, Err(message)) => manifests.push(ManifestFile::unread(message, path.clone())),
+            (FileKind::Manifests, Ok(text)) => manifests.push(ManifestFile::new(text, path.clone())),
+            (FileKind::Manifests, Err(message)) => {
+                manifests.push(ManifestFile::unread(message, path.clone()));
+            }
             (kind, Ok(text)) => files.push(check::file(kind, path.clone(), text)),
             (kind, Err(message)) => files.push(Checked::new(path.clone(), kind, vec![message])),
         }
@@ -45,7 +53,7 @@ pub(crate) fn run(arguments: &Lint, streams: &mut Streams<'_>) -> Result<RunOutc
     if files.is_empty() {
         return Err(nothing_to_check(arguments).into());
     }
-    let report = Report { files };
+    let report = LintReport { files };
     output::write(arguments.output.format, &report, streams.out, |out| report.text(out))?;
     Ok(if report.is_clean() { RunOutcome::Good } else { RunOutcome::Findings })
 }
@@ -59,17 +67,17 @@ fn nothing_to_check(arguments: &Lint) -> Message {
     )
 }
 
-/// A file that somebody named, with what it is, and why it has no text if it has none. One that is not there is no file.
-fn named(path: &Path, kind: Option<Kind>) -> Result<(Kind, Result<String, Message>), Message> {
+/// A file from the command line: its kind, and its text or why it cannot be read. A file that does not exist is an error.
+fn named(path: &Path, kind: Option<FileKind>) -> Result<(FileKind, Result<String, Message>), Message> {
     let text = match manifests::text(path) {
         Ok(text) => text,
         Err(message) if path == Path::new("-") || path.is_file() => {
-            let kind = kind.or_else(|| Kind::of(path, "")).unwrap_or(Kind::Manifests);
+            let kind = kind.or_else(|| FileKind::of(path, "")).unwrap_or(FileKind::Manifests);
             return Ok((kind, Err(message)));
         }
         Err(message) => return Err(message),
     };
-    let kind = kind.or_else(|| Kind::of(path, &text)).ok_or_else(|| {
+    let kind = kind.or_else(|| FileKind::of(path, &text)).ok_or_else(|| {
         Message::error(format!("cannot tell what {} is", path.display())).with_help(
             "lint knows registries.conf and its drop-ins, hosts.toml, CredentialProviderConfig, auth files (auth.json, config.json, \
              .dockercfg) and manifests with Secrets and mirror sets; say which it is with --as",
@@ -86,25 +94,25 @@ fn node(root: &Path) -> Result<Vec<Checked>, Message> {
     match node.registries_texts(&args::NodeArguments::default()) {
         Ok(files) => {
             for (path, text) in files {
-                checked.push(check::file(Kind::Registries, node.shown(&path), text));
+                checked.push(check::file(FileKind::Registries, node.shown(&path), text));
             }
         }
-        Err(message) => checked.push(unread(REGISTRIES_CONF, Kind::Registries, message)),
+        Err(message) => checked.push(unread(REGISTRIES_CONF, FileKind::Registries, message)),
     }
     checked.extend(containerd::check(&node, !checked.is_empty())?);
     let alone = |path: &str, kind| match node.text(Path::new(path)) {
         Ok(text) => text.map(|text| check::file(kind, node.shown(Path::new(path)), text)),
         Err(message) => Some(unread(path, kind, message)),
     };
-    checked.extend(alone(GLOBAL_AUTH_FILE, Kind::AuthFile));
+    checked.extend(alone(GLOBAL_AUTH_FILE, FileKind::AuthFile));
     match providers::files(&node, None) {
         Ok(Some(files)) => {
             checked.extend(provider_files(&node, files));
             // It matters only where a plugin hands files over.
-            checked.extend(alone(KUBELET_CONFIG, Kind::KubeletConfig));
+            checked.extend(alone(KUBELET_CONFIG, FileKind::KubeletConfig));
         }
         Ok(None) => {}
-        Err(message) => checked.push(unread(providers::USUAL_PLACES[0], Kind::ProviderConfig, message)),
+        Err(message) => checked.push(unread(providers::USUAL_PLACES[0], FileKind::ProviderConfig, message)),
     }
     Ok(checked)
 }
@@ -115,7 +123,7 @@ fn provider_files(node: &NodeFiles, files: Vec<providers::ProviderFile>) -> Vec<
     let named: Vec<_> = files.iter().map(|file| file.path.display().to_string()).collect();
     let mut checked: Vec<_> = files
         .into_iter()
-        .map(|file| check::file(Kind::ProviderConfig, node.shown(&file.path), file.text))
+        .map(|file| check::file(FileKind::ProviderConfig, node.shown(&file.path), file.text))
         .collect();
     if checked.len() > 1 && checked.iter().all(|file| !file.has_errors()) {
         let configs = named.iter().zip(&texts).filter_map(|(path, json)| {
@@ -124,8 +132,7 @@ fn provider_files(node: &NodeFiles, files: Vec<providers::ProviderFile>) -> Vec<
         });
         let together = CredentialProviderConfig::load(&configs.collect::<Vec<_>>());
         if let (Err(error), Some(last)) = (together, checked.last_mut()) {
-            let message =
-                Message { rule: Some("kubelet/duplicate-name"), ..Message::error(error.to_string()) };
+            let message = Message { rule: Some(&DUPLICATE_NAME), ..Message::error(error.to_string()) };
             last.messages.push(message.with_help("give each provider one file"));
         }
     }

@@ -1,4 +1,4 @@
-//! What was found in which file, for people and for programs.
+//! The findings of each file, as text for people and as data for programs.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -7,25 +7,25 @@ use pullwright_findings::Severity;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
-use super::Kind;
+use super::FileKind;
 use crate::diagnostic::{Message, MessageData};
 use crate::style::{BAD, FAINT, GOOD, WARNING, paint, plain};
 
-/// The answer.
-pub(super) struct Report {
+/// The findings of all files.
+pub(super) struct LintReport {
     pub(super) files: Vec<Checked>,
 }
 
-/// A file, what it was taken for, and what was found in it.
+/// A file with its kind and its findings.
 pub(super) struct Checked {
     pub(super) path: PathBuf,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     pub(super) messages: Vec<Message>,
 }
 
 impl Checked {
     /// The findings of a file, in the order in which a person reads it.
-    pub(super) fn new(path: PathBuf, kind: Kind, mut messages: Vec<Message>) -> Self {
+    pub(super) fn new(path: PathBuf, kind: FileKind, mut messages: Vec<Message>) -> Self {
         messages.sort_by_key(Message::line_and_column);
         Self { path, kind, messages }
     }
@@ -35,7 +35,7 @@ impl Checked {
     }
 }
 
-impl Report {
+impl LintReport {
     pub(super) fn is_clean(&self) -> bool {
         self.files.iter().all(|file| file.messages.is_empty())
     }
@@ -74,9 +74,9 @@ impl Report {
     }
 }
 
-impl Serialize for Report {
+impl Serialize for LintReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut report = serializer.serialize_struct("Report", 3)?;
+        let mut report = serializer.serialize_struct("LintReport", 3)?;
         report.serialize_field("errors", &self.count(Severity::Error))?;
         report.serialize_field("warnings", &self.count(Severity::Warning))?;
         report.serialize_field("files", &self.files)?;

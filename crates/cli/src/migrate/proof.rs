@@ -1,7 +1,7 @@
 //! The proof that a migration changes nothing on a node, at any step: with the old objects, with both, with the new ones.
 
 use pullwright_api::{ImageContentSourcePolicy, ImageDigestMirrorSet};
-use pullwright_engine::mirrors::{Inputs, MirrorSet, RegistrySources, merge};
+use pullwright_engine::mirrors::{MergeInputs, MirrorSet, RegistrySources, merge};
 
 /// The file is the same at every step.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ fn compare(old: &[MirrorSet], new: &[MirrorSet]) -> Result<Proof, Changed> {
 }
 
 fn registries_conf(sets: &[MirrorSet]) -> String {
-    merge(&Inputs { sets, sources: &RegistrySources::default() }).render()
+    merge(&MergeInputs { sets, sources: &RegistrySources::default() }).render()
 }
 
 fn unchanged(when: &'static str, before: &str, after: &str) -> Result<(), Changed> {
@@ -60,13 +60,13 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
     use pullwright_api::{ImageContentSourcePolicySpec, RepositoryDigestMirrors};
-    use pullwright_engine::mirrors::{Kind, Rule};
+    use pullwright_engine::mirrors::{MirrorSetKind, MirrorSetRule};
 
     use super::*;
 
-    fn set(kind: Kind, source: &str, mirrors: &[&str]) -> MirrorSet {
+    fn set(kind: MirrorSetKind, source: &str, mirrors: &[&str]) -> MirrorSet {
         let mirrors = mirrors.iter().map(|&mirror| mirror.to_owned()).collect();
-        let rule = Rule { source: source.to_owned(), mirrors, policy: None };
+        let rule = MirrorSetRule { source: source.to_owned(), mirrors, policy: None };
         MirrorSet { kind, name: "a".to_owned(), rules: vec![rule] }
     }
 
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn a_change_is_told_with_its_step_and_its_first_line() {
-        let old = [set(Kind::ImageContentSourcePolicy, "a.io", &["m.io"])];
-        let other = [set(Kind::ImageDigestMirrorSet, "a.io", &["n.io"])];
+        let old = [set(MirrorSetKind::ImageContentSourcePolicy, "a.io", &["m.io"])];
+        let other = [set(MirrorSetKind::ImageDigestMirrorSet, "a.io", &["n.io"])];
         assert_eq!(
             compare(&old, &other).unwrap_err().to_string(),
             "registries.conf would change while both are in the cluster: \"[[registry.mirror]]\" would replace \"\""

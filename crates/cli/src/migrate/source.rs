@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use pullwright_api::ImageContentSourcePolicy;
-use pullwright_documents::{Content, Node};
-use pullwright_findings::{DocPath, Finding, Severity};
+use pullwright_documents::{Node, NodeContent};
+use pullwright_findings::{DocPath, Finding, Rule, Severity, rules};
 use serde_json::Value;
 
 use crate::diagnostic::{File, Message, Visibility};
@@ -17,10 +17,15 @@ const API_VERSION: &str = "operator.openshift.io/v1alpha1";
 const KIND: &str = "ImageContentSourcePolicy";
 
 /// The rules about objects that cannot be decoded; oc gives up at these too.
-const NOT_DECODED: &[&str] =
-    &["mirrors/type", "mirrors/required", "mirrors/unknown-field", "mirrors/duplicate-field"];
+const NOT_DECODED: [&Rule; 4] = [
+    &rules::mirrors::TYPE,
+    &rules::mirrors::REQUIRED,
+    &rules::mirrors::UNKNOWN_FIELD,
+    &rules::mirrors::DUPLICATE_FIELD,
+];
 /// The rules about values that the API accepts in the old object but not in the new one, and about two objects of one name.
-const NOT_ACCEPTED: &[&str] = &["mirrors/invalid-source", "mirrors/invalid-mirror", "mirrors/replaced"];
+const NOT_ACCEPTED: [&Rule; 3] =
+    [&rules::mirrors::INVALID_SOURCE, &rules::mirrors::INVALID_MIRROR, &rules::mirrors::REPLACED];
 
 /// A file.
 pub(super) struct Source {
@@ -82,14 +87,14 @@ fn unreadable(file: &ManifestFile) -> Vec<Message> {
 
 /// What is between two separators with nothing between them.
 fn is_empty(document: &Node) -> bool {
-    matches!(document.content, Content::Leaf(Value::Null))
+    matches!(document.content, NodeContent::Leaf(Value::Null))
 }
 
 /// The findings of a mirror set that stop a migration. The others are true of the new object as well.
 fn refusal(file: &ManifestFile, message: Message) -> Option<Message> {
     let message = Message { severity: Severity::Error, ..message };
     match message.rule? {
-        "mirrors/duplicate-mirror" => Some(message.with_help(
+        rule if *rule == rules::mirrors::DUPLICATE_MIRROR => Some(message.with_help(
             "list the mirror once: the API rejects an ImageDigestMirrorSet with duplicate mirrors",
         )),
         rule if NOT_ACCEPTED.contains(&rule) => Some(message),
@@ -150,15 +155,14 @@ fn policy(file: &ManifestFile, object: Object<'_>) -> Result<ImageContentSourceP
     }
     let policy: ImageContentSourcePolicy = serde_json::from_value(value).map_err(|_| {
         let text = not_decoded(&file.path, "metadata has a value of another type than the API's");
-        let finding = Finding::error("migrate/metadata", metadata.clone(), text);
-        let help = "labels and annotations are texts: put numbers, true and false in quotes";
-        told(file, object, &finding.with_help(help))
+        let finding = Finding::new(&rules::migrate::METADATA, metadata.clone(), text);
+        told(file, object, &finding)
     })?;
     let name = policy.metadata.name.as_deref().unwrap_or_default();
     if object_name::is_valid(name) {
         return Ok(policy);
     }
-    let finding = Finding::error("migrate/name", metadata.key("name"), object_name::refusal(name));
+    let finding = Finding::new(&rules::migrate::NAME, metadata.key("name"), object_name::refusal(name));
     Err(told(file, object, &finding.with_help(object_name::HELP)))
 }
 
@@ -179,6 +183,6 @@ fn other_kind(file: &ManifestFile, object: Object<'_>) -> Option<Message> {
         "ImageContentPolicy" => "this kind is not ImageContentSourcePolicy, and no node uses it".to_owned(),
         _ => "a file to migrate can hold only ImageContentSourcePolicy objects".to_owned(),
     };
-    let finding = Finding::error("migrate/kind", DocPath::root().key("kind"), text);
+    let finding = Finding::new(&rules::migrate::KIND, DocPath::root().key("kind"), text);
     Some(told(file, object, &finding.with_help(help)))
 }

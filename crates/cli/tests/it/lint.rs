@@ -61,3 +61,20 @@ fn a_file_that_cannot_be_read_hurts_only_itself() {
         fs::remove_file(bad).unwrap();
     }
 }
+
+#[test]
+fn the_catalogue_is_printed_for_people_and_programs() {
+    let lint = |arguments: &[&str]| {
+        let output = command(&[&["lint", "--rules"], arguments].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = lint(&[]);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&lint(&["-o", "json"])).unwrap();
+    assert!(rows.len() > 90, "{}", rows.len());
+    for row in rows {
+        for field in ["rule", "severity", "meaning", "help"] {
+            assert!(text.contains(row[field].as_str().unwrap()), "{row}");
+        }
+    }
+}

@@ -1,10 +1,10 @@
-//! Who is asked for the images of a registry or of a path in it: by `registries.conf`, and by containerd. Two such
-//! answers can be compared.
+//! Which places are asked for the images of a registry, or of a path in it: according to `registries.conf`, and by
+//! containerd. The two can be compared.
 
 use std::collections::HashSet;
 
 use super::certs_d::DOCKER_HUB;
-use super::{By, CertsD, Endpoint, Scheme};
+use super::{By, CertsD, ContainerdEndpoint, Scheme};
 use crate::reference::Reference;
 use crate::registries::{PullBy, PullSource, RegistriesConf};
 
@@ -77,7 +77,7 @@ pub(super) fn place_of(source: &PullSource) -> Option<&str> {
 }
 
 /// The endpoint as a location of `registries.conf`; none if it is not below `/v2` and so cannot be written there.
-pub(super) fn location(endpoint: &Endpoint) -> Option<String> {
+pub(super) fn location(endpoint: &ContainerdEndpoint) -> Option<String> {
     let host = if endpoint.host == DOCKER_HUB { "docker.io" } else { &endpoint.host };
     let path = endpoint.path.trim_start_matches('/').strip_prefix("v2")?;
     let usable = !host.is_empty() && !matches!(endpoint.scheme, Scheme::Other(_));

@@ -1,4 +1,4 @@
-//! `certs.d`, the folder of `hosts.toml` files: whom containerd asks for the images of a host, in order.
+//! `certs.d`, the folder of `hosts.toml` files: which endpoints containerd asks for the images of a host, in order.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::{Capabilities, Capability, Host, HostsError, HostsToml, Scheme};
 pub(super) use crate::reference::DOCKER_HUB_REGISTRY as DOCKER_HUB;
 use crate::reference::{Reference, contacted_host};
 
-/// The folder for hosts that have none of their own.
+/// The folder for hosts that have no folder of their own.
 pub const DEFAULT_FOLDER: &str = "_default";
 /// The file that containerd reads in each folder.
 pub const HOSTS_TOML: &str = "hosts.toml";
@@ -34,9 +34,9 @@ pub enum Folder {
 
 /// One place that containerd asks for an image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Endpoint {
+pub struct ContainerdEndpoint {
     /// Mirror or last resort.
-    pub role: Role,
+    pub role: EndpointRole,
     /// What is tried first.
     pub scheme: Scheme,
     /// `host[:port]` as connected to: `registry-1.docker.io` for Docker Hub.
@@ -51,10 +51,10 @@ pub struct Endpoint {
     pub falls_back_to_http: bool,
 }
 
-/// Why an endpoint is in the list.
+/// What an endpoint is in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum EndpointRole {
     /// A host of the file.
     Host,
     /// The file's server, or the registry itself.
@@ -94,22 +94,22 @@ impl CertsD {
         Some((found.0, found.1))
     }
 
-    /// Whom containerd asks for images of this host (`docker.io`, `registry.example.com:5000`), in order; what it asks
+    /// The endpoints that containerd asks for images of this host (`docker.io`, `registry.example.com:5000`), in order; what it asks
     /// each for is in its capabilities.
     #[must_use]
-    pub fn endpoints(&self, host: &str) -> Vec<Endpoint> {
+    pub fn endpoints(&self, host: &str) -> Vec<ContainerdEndpoint> {
         match self.folder_of(host) {
             Some((_, Folder::Hosts(file))) => file.endpoints(host),
-            _ => vec![Endpoint::registry(host, None)],
+            _ => vec![ContainerdEndpoint::registry(host, None)],
         }
     }
 
-    /// Whom containerd asks, in order, for what this reference stands for: by its digest if it has one, else by tag.
+    /// The endpoints that containerd asks, in order, for the image of this reference: by its digest if it has one, else by tag.
     ///
     /// Once a tag is resolved, the content is asked for by digest, which also endpoints may answer that are not here:
     /// see [`Self::endpoints`].
     #[must_use]
-    pub fn sources(&self, reference: &Reference) -> Vec<Endpoint> {
+    pub fn sources(&self, reference: &Reference) -> Vec<ContainerdEndpoint> {
         let by = if reference.digest().is_some() { By::Digest } else { By::Tag };
         self.endpoints(reference.domain()).into_iter().filter(|endpoint| endpoint.serves(by)).collect()
     }
@@ -125,8 +125,8 @@ pub enum By {
     Digest,
 }
 
-impl Endpoint {
-    pub(super) fn new(role: Role, host: &Host) -> Self {
+impl ContainerdEndpoint {
+    pub(super) fn new(role: EndpointRole, host: &Host) -> Self {
         let falls_back_to_http = host.scheme == Scheme::Http
             && host.configures_tls()
             && split_port(&host.host).is_none_or(|(_, port)| port != "80");
@@ -158,7 +158,7 @@ impl Endpoint {
             skip_verify: skip_verify.or_else(|| settings?.skip_verify),
             ..Host::named(connected)
         };
-        Self::new(Role::Server, &registry)
+        Self::new(EndpointRole::Server, &registry)
     }
 
     /// Whether it is asked in a pull of this kind: for the digest of a tag, or for content by digest.
@@ -182,7 +182,7 @@ impl Endpoint {
     }
 }
 
-impl fmt::Display for Endpoint {
+impl fmt::Display for ContainerdEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}{}", self.scheme, self.host, self.path)
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 
 /// One place that is asked, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,5 +70,5 @@ fn not_for_both(insecure: &Connection, verified: &Connection) -> Finding {
          leave both unverified",
         insecure.source
     );
-    Finding::warning("import/insecure", insecure.at.clone(), message).with_help(help)
+    Finding::new(&rules::import::INSECURE, insecure.at.clone(), message).with_help(help)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use toml::de::{DeTable, DeValue};
 
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
 /// Where the tables are in versions 3 and 2 of the file.
@@ -46,14 +46,14 @@ impl Daemon {
             plugin.get("use_local_image_pull").is_some_and(|value| value.get_ref().as_bool() == Some(true));
         let finding = match path {
             None | Some("") if has_imports => None,
-            None | Some("") => Some(Finding::warning(
-                "containerd/config-path",
+            None | Some("") => Some(Finding::new(
+                &rules::containerd::CONFIG_PATH,
                 at.clone(),
                 "without config_path no hosts.toml is read: containerd 1 has no default, and containerd 2 takes the two \
                  folders of its default for one",
             )),
-            Some(path) if path.contains(':') && !is_local => Some(Finding::warning(
-                "containerd/config-path",
+            Some(path) if path.contains(':') && !is_local => Some(Finding::new(
+                &rules::containerd::CONFIG_PATH,
                 at.key("registry").key("config_path"),
                 format!(
                     "no hosts.toml is read: containerd 2 takes {} for the name of one folder",

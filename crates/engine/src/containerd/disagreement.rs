@@ -1,21 +1,21 @@
-//! Where a node's `certs.d` and its `registries.conf` mean different things.
+//! Finds the hosts for which a node's `certs.d` and its `registries.conf` disagree.
 
 use std::collections::BTreeSet;
 
 use super::asked::{Asked, Asking};
 use super::render::planned;
-use super::unsaid::in_words;
+use super::unsupported::in_words;
 use super::{By, CertsD, DEFAULT_FOLDER, host_of_folder};
-use pullwright_findings::{DocPath, Finding};
 use crate::registries::RegistriesConf;
+use pullwright_findings::{DocPath, Finding, rules};
 
 /// A registry that nobody has written anything about.
 const ANY: &str = "any.invalid";
 
-/// One host about which the two do not agree.
+/// A host for which the two disagree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disagreement {
-    /// The folder that counts for the host; none if it has none.
+    /// The folder that containerd uses for the host, if there is one.
     pub folder: Option<String>,
     /// The host; any at all where `_default` is meant.
     pub host: String,
@@ -24,7 +24,7 @@ pub struct Disagreement {
 }
 
 /// Compares what a pull by tag and by digest would ask, in order, for each host that either of them names. What
-/// `registries.conf` says and containerd cannot be told is no disagreement.
+/// `registries.conf` says and containerd cannot express is not a disagreement.
 #[must_use]
 pub fn disagreements(conf: &RegistriesConf, certs: &CertsD) -> Vec<Disagreement> {
     let named: Vec<String> = certs.folders().filter_map(|(folder, _)| host_of_folder(folder)).collect();
@@ -48,14 +48,13 @@ fn compare(host: &str, wanted: &CertsD, certs: &CertsD) -> Option<Disagreement> 
         (false, true) => (By::Digest, " by digest"),
     };
     let subject = if host == ANY { "a registry without a folder of its own" } else { host };
-    let words = |asked: &[Asked]| in_words(asked).replace(ANY, "that registry");
+    let words = |asked: &[Asked]| in_words(asked, "").replace(ANY, "that registry");
     let message = format!(
         "for images of {subject}{by_what}, registries.conf asks {}, and containerd asks {}",
         words(wanted.of(by)),
         words(found.of(by))
     );
-    let finding = Finding::warning("containerd/disagrees", DocPath::root(), message)
-        .with_help("pullwright render --for containerd writes certs.d from registries.conf");
+    let finding = Finding::new(&rules::containerd::DISAGREES, DocPath::root(), message);
     let folder = certs.folder_of(host).map(|(folder, _)| folder.to_owned());
     Some(Disagreement { folder, host: host.to_owned(), finding })
 }

@@ -4,9 +4,9 @@
 use super::By;
 use super::CertsD;
 use super::asked::location;
-use super::unsaid::Runtime;
-use pullwright_findings::{DocPath, Finding};
+use super::unsupported::TargetRuntime;
 use crate::registries::Registry;
+use pullwright_findings::{DocPath, Finding, rules};
 
 /// The blocked entries for paths, by which each mirror is looked up.
 pub(super) struct Forbidden<'c> {
@@ -23,7 +23,7 @@ impl<'c> Forbidden<'c> {
     }
 
     /// What is asked in forbidden places for the images of `host`: one finding for each mirror, whatever is forbidden in it.
-    pub(super) fn findings(&self, host: &str, certs: &CertsD, runtime: Runtime) -> Vec<Finding> {
+    pub(super) fn findings(&self, host: &str, certs: &CertsD, runtime: TargetRuntime) -> Vec<Finding> {
         if self.paths.is_empty() {
             return Vec::new();
         }
@@ -33,7 +33,7 @@ impl<'c> Forbidden<'c> {
         places.filter_map(|place| self.finding(host, &place, runtime)).collect()
     }
 
-    fn finding(&self, host: &str, place: &str, runtime: Runtime) -> Option<Finding> {
+    fn finding(&self, host: &str, place: &str, runtime: TargetRuntime) -> Option<Finding> {
         let below = format!("{place}/");
         let start = self.paths.partition_point(|(prefix, _)| *prefix < below.as_str());
         let count = self.paths[start..].partition_point(|(prefix, _)| prefix.starts_with(&below));
@@ -52,9 +52,9 @@ impl<'c> Forbidden<'c> {
             "{name} asks a mirror for every image of its registry; mirror {host} elsewhere, or forbid all of {place}"
         );
         let rule = match runtime {
-            Runtime::Containerd => "containerd/forbidden-path",
-            Runtime::K3s => "k3s/forbidden-path",
+            TargetRuntime::Containerd => &rules::containerd::FORBIDDEN_PATH,
+            TargetRuntime::K3s => &rules::k3s::FORBIDDEN_PATH,
         };
-        Some(Finding::error(rule, DocPath::root().key("registry").index(index), message).with_help(help))
+        Some(Finding::new(rule, DocPath::root().key("registry").index(index), message).with_help(help))
     }
 }

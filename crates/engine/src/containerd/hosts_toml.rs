@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Capabilities, Endpoint, HostsError, Role, decode};
+use super::{Capabilities, ContainerdEndpoint, EndpointRole, HostsError, decode};
 use crate::credentials::Sensitive;
 use pullwright_findings::{DocPath, Finding};
 use pullwright_golang::duration::Duration;
@@ -27,7 +27,7 @@ pub struct Host {
     pub at: DocPath,
     /// How to speak to it.
     pub scheme: Scheme,
-    /// `host[:port]`; empty where the file names none.
+    /// `host[:port]`; empty if the file has no host.
     pub host: String,
     /// What stands before the repository: `/v2`, or something else with `override_path`.
     pub path: String,
@@ -60,18 +60,18 @@ impl HostsToml {
     /// Reads the text as containerd does.
     ///
     /// # Errors
-    /// The first thing for which containerd refuses the file. It then goes on as if there were none.
+    /// The first reason why containerd refuses the file. containerd then works without the file.
     pub fn parse(text: &str) -> Result<Self, HostsError> {
         decode::decode(text)
     }
 
     /// Who is asked for the images of this registry, in order.
     #[must_use]
-    pub fn endpoints(&self, registry: &str) -> Vec<Endpoint> {
-        let hosts = self.hosts.iter().map(|host| Endpoint::new(Role::Host, host));
+    pub fn endpoints(&self, registry: &str) -> Vec<ContainerdEndpoint> {
+        let hosts = self.hosts.iter().map(|host| ContainerdEndpoint::new(EndpointRole::Host, host));
         let server = match self.server.host.as_str() {
-            "" => Endpoint::registry(registry, Some(&self.server)),
-            _ => Endpoint::new(Role::Server, &self.server),
+            "" => ContainerdEndpoint::registry(registry, Some(&self.server)),
+            _ => ContainerdEndpoint::new(EndpointRole::Server, &self.server),
         };
         hosts.chain([server]).collect()
     }

@@ -1,35 +1,39 @@
-//! The way back: what containerd's or K3s's files say, as mirror sets.
+//! Turns containerd's or K3s's files into mirror sets.
 
 use std::collections::HashSet;
 
 use super::asked::location;
 use super::certs_d::DOCKER_HUB;
 use super::connections::{Connection, insecure};
-use super::{By, CertsD, Endpoint, Folder, Host, HostsToml, Role, folder_name, host_of_folder};
-use pullwright_findings::{DocPath, Finding};
-use crate::mirrors::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy, invalid_source, unusable_mirror};
+use super::{
+    By, CertsD, ContainerdEndpoint, EndpointRole, Folder, Host, HostsToml, folder_name, host_of_folder,
+};
+use crate::mirrors::{
+    MirrorSet, MirrorSetKind, MirrorSetRule, RegistrySources, SourcePolicy, invalid_source, unusable_mirror,
+};
+use pullwright_findings::{DocPath, Finding, rules};
 
 /// What files became together. Mirrors by digest and by tag go into objects of two kinds, and what is about a registry and
 /// not about its mirrors into `Image/cluster`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Rules of an `ImageDigestMirrorSet`.
-    pub by_digest: Vec<Rule>,
+    pub by_digest: Vec<MirrorSetRule>,
     /// Rules of an `ImageTagMirrorSet`.
-    pub by_tag: Vec<Rule>,
+    pub by_tag: Vec<MirrorSetRule>,
     /// What `Image/cluster` has to say for them to work.
     pub sources: RegistrySources,
     /// What could not be taken over, each with the number of the file that it is about: see [`Collected::files`].
     pub findings: Vec<(usize, Finding)>,
 }
 
-/// What has been read so far. What is insecure is known when everything has been.
+/// What has been read so far. Which registries are insecure is known only when all files have been read.
 #[derive(Debug, Clone, Default)]
 pub struct Collected {
     files: Vec<String>,
     imported: Imported,
     connections: Vec<Connection>,
-    /// What has been said, to say it once.
+    /// The findings so far, to report each once.
     told: HashSet<(usize, Finding)>,
 }
 
@@ -59,21 +63,20 @@ pub fn import(certs: &CertsD) -> Collected {
     collected
 }
 
-/// Mirrors of whatever has none of its own.
+/// Reports mirrors for all registries that have no mirrors of their own.
 pub(super) fn all_registries(at: DocPath) -> Finding {
-    Finding::error(
-        "import/all-registries",
-        at,
-        "mirrors for all registries cannot be written in a mirror set",
-    )
-    .with_help("name each registry that is used as a source")
+    let message = "mirrors for all registries cannot be written in a mirror set";
+    Finding::new(&rules::import::ALL_REGISTRIES, at, message)
 }
 
 impl Imported {
-    /// The objects, under this name. A kind without rules has none.
+    /// The objects, all with this name. A kind without rules has no object.
     #[must_use]
     pub fn sets(&self, name: &str) -> Vec<MirrorSet> {
-        let kinds = [(Kind::ImageDigestMirrorSet, &self.by_digest), (Kind::ImageTagMirrorSet, &self.by_tag)];
+        let kinds = [
+            (MirrorSetKind::ImageDigestMirrorSet, &self.by_digest),
+            (MirrorSetKind::ImageTagMirrorSet, &self.by_tag),
+        ];
         let sets = kinds.into_iter().filter(|(_, rules)| !rules.is_empty());
         sets.map(|(kind, rules)| MirrorSet { kind, name: name.to_owned(), rules: rules.clone() }).collect()
     }
@@ -122,7 +125,7 @@ impl Collected {
         self.files.len().saturating_sub(1)
     }
 
-    /// Says something about the file, once: an endpoint may be for several paths.
+    /// Reports something about the file, once: an endpoint may be for several paths.
     pub(super) fn tell(&mut self, finding: Finding) {
         let finding = (self.file(), finding);
         if self.told.insert(finding.clone()) {
@@ -162,13 +165,13 @@ impl Collected {
             [(&mut imported.by_digest, digest.mirrors), (&mut imported.by_tag, tag.mirrors)]
         {
             if !mirrors.is_empty() {
-                rules.push(Rule { source: source.to_owned(), mirrors, policy });
+                rules.push(MirrorSetRule { source: source.to_owned(), mirrors, policy });
             }
         }
     }
 
     /// Who is asked for the images of `source`, as far as an object can say it, each with its place in the file.
-    fn asked(&mut self, source: &str, file: &HostsToml) -> Vec<(String, Endpoint, DocPath)> {
+    fn asked(&mut self, source: &str, file: &HostsToml) -> Vec<(String, ContainerdEndpoint, DocPath)> {
         let registry = source.split('/').next().unwrap_or_default();
         let endpoints = file.endpoints(registry);
         let mut asked = Vec::new();
@@ -188,7 +191,7 @@ impl Collected {
                     None => asked.push((location, endpoint, host.at.clone())),
                     Some(finding) => self.tell(finding),
                 },
-                None if endpoint.role == Role::Server || host.is_usable() => {
+                None if endpoint.role == EndpointRole::Server || host.is_usable() => {
                     self.tell(no_location(&endpoint, host.at.clone()));
                 }
                 // Told when the file was read.
@@ -209,7 +212,7 @@ struct Pulls {
 }
 
 impl Pulls {
-    fn of(source: &str, asked: &[(String, Endpoint, DocPath)], by: By) -> Self {
+    fn of(source: &str, asked: &[(String, ContainerdEndpoint, DocPath)], by: By) -> Self {
         let mut pulls = Self { mirrors: Vec::new(), contacts: false, source_first: false };
         let mut seen = HashSet::new();
         for (location, ..) in asked.iter().filter(|(_, endpoint, _)| endpoint.serves(by)) {
@@ -224,7 +227,7 @@ impl Pulls {
     }
 }
 
-/// What a mirror set has no words for.
+/// Reports settings that a mirror set cannot hold.
 fn left_behind(host: &Host) -> Option<Finding> {
     let settings = [
         ("ca", host.ca.as_ref().is_some_and(|files| !files.is_empty())),
@@ -236,37 +239,35 @@ fn left_behind(host: &Host) -> Option<Finding> {
     if names.is_empty() {
         return None;
     }
-    let message = format!("mirror sets have nothing for {}", names.join(", "));
-    let help = if names == ["ca"] {
-        "put the authorities into the ConfigMap of spec.additionalTrustedCA in Image/cluster"
+    let message = format!("mirror sets have no place for {}", names.join(", "));
+    let finding = Finding::new(&rules::import::SETTINGS, host.at.clone(), message);
+    Some(if names == ["ca"] {
+        finding
+            .with_help("put the authorities into the ConfigMap of spec.additionalTrustedCA in Image/cluster")
     } else {
-        "certificates belong into a folder of the host below /etc/containers/certs.d; headers and timeouts have no place"
-    };
-    Some(Finding::warning("import/settings", host.at.clone(), message).with_help(help))
+        finding
+    })
 }
 
 /// Two folders may be named after one host.
 fn shadowed(other: &str) -> Finding {
-    let message = format!("containerd does not read this file: the folder {other} counts before");
-    Finding::warning("import/shadowed", DocPath::root(), message).with_help("keep one of the two folders")
+    let message = format!("containerd does not read this file: the folder {other} takes precedence");
+    Finding::new(&rules::import::SHADOWED, DocPath::root(), message)
 }
 
-fn no_location(endpoint: &Endpoint, at: DocPath) -> Finding {
+fn no_location(endpoint: &ContainerdEndpoint, at: DocPath) -> Finding {
     let message = format!("{endpoint} is left out: the images of a mirror are below /v2");
-    Finding::error("import/path", at, message)
-        .with_help("ask the registry's operator for an address below /v2")
+    Finding::new(&rules::import::PATH, at, message)
 }
 
 fn source_first(source: &str) -> Finding {
-    let message = format!("{source} is asked before its mirrors, in a mirror set after them");
-    Finding::warning("import/source-first", DocPath::root(), message)
-        .with_help("remove it from the hosts if the mirrors shall be asked first")
+    let message = format!("containerd asks {source} before its mirrors, and the imported rule asks it last");
+    Finding::new(&rules::import::SOURCE_FIRST, DocPath::root(), message)
 }
 
 fn one_policy(source: &str) -> Finding {
     let message = format!(
         "{source} is asked by digest or by tag and not by the other; a mirror set can only forbid both, and does"
     );
-    Finding::warning("import/one-policy", DocPath::root(), message)
-        .with_help("remove mirrorSourcePolicy where the source may be asked")
+    Finding::new(&rules::import::ONE_POLICY, DocPath::root(), message)
 }

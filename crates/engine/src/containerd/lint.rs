@@ -1,16 +1,16 @@
-//! What containerd accepts in a `hosts.toml` and a person did not mean.
+//! Finds what containerd accepts in a `hosts.toml` although it is most likely a mistake.
 
 use std::collections::HashSet;
 
 use super::decode::{FILE_KEYS, HOST_KEYS, without_user};
 use super::{Host, Scheme};
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// A key that containerd passes over.
+/// Reports a key that containerd ignores.
 pub(super) fn unknown_key(key: &str, is_file: bool, at: DocPath) -> Finding {
     let finding =
-        Finding::warning("containerd/unknown-key", at, format!("unknown key {} is ignored", quote(key)));
+        Finding::new(&rules::containerd::UNKNOWN_KEY, at, format!("unknown key {} is ignored", quote(key)));
     let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
     let known = || FILE_KEYS.iter().filter(|_| is_file).chain(HOST_KEYS);
     finding.with_help(match known().find(|name| plain(name) == plain(key)) {
@@ -30,20 +30,19 @@ pub(super) fn unknown_key(key: &str, is_file: bool, at: DocPath) -> Finding {
     })
 }
 
-/// Looks at one host, which may have been asked before.
+/// Checks one host. `again` says whether an earlier table is about the same host.
 pub(super) fn host(name: &str, host: &Host, again: bool, override_path: bool, findings: &mut Vec<Finding>) {
     let at = &host.at;
     if !host.is_usable() {
         findings.push(unusable(name, &host.scheme, at.clone()));
     } else if again {
         let message = format!("{} is asked twice", quote(&without_user(name)));
-        let finding = Finding::warning("containerd/host-twice", at.clone(), message);
-        findings.push(finding.with_help("keep the tables of one host together"));
+        findings.push(Finding::new(&rules::containerd::HOST_TWICE, at.clone(), message));
     } else if !override_path && !["/v2", "//v2"].contains(&host.path.as_str()) && !name.ends_with("/v2") {
         let path = host.path.strip_suffix("/v2").unwrap_or(&host.path);
         let (scheme, host) = (&host.scheme, &host.host);
-        let message = format!("images are asked for below {scheme}://{host}{path}/v2");
-        let finding = Finding::warning("containerd/path-before-v2", at.clone(), message);
+        let message = format!("containerd asks for images below {scheme}://{host}{path}/v2");
+        let finding = Finding::new(&rules::containerd::PATH_BEFORE_V2, at.clone(), message);
         findings.push(finding.with_help(format!(
             "if they are below {path} in the registry, write {} and override_path = true",
             quote(&format!("{scheme}://{host}/v2{path}"))
@@ -51,7 +50,7 @@ pub(super) fn host(name: &str, host: &Host, again: bool, override_path: bool, fi
     }
 }
 
-/// Looks at the last one to be asked.
+/// Checks the server, which containerd asks last.
 pub(super) fn server(name: &str, server: &Host, has_capabilities: bool, findings: &mut Vec<Finding>) {
     let root = DocPath::root();
     if !name.is_empty() && !server.is_usable() {
@@ -60,12 +59,15 @@ pub(super) fn server(name: &str, server: &Host, has_capabilities: bool, findings
     if server.host.is_empty() && has_capabilities {
         let message =
             "without a server these capabilities are ignored: the registry may be asked for everything";
-        let finding = Finding::warning("containerd/capabilities-ignored", root.key("capabilities"), message);
-        findings.push(finding.with_help("name the registry as server"));
+        findings.push(Finding::new(
+            &rules::containerd::CAPABILITIES_IGNORED,
+            root.key("capabilities"),
+            message,
+        ));
     }
 }
 
-/// Looks at which hosts are asked at all.
+/// Reports hosts that containerd never asks.
 pub(super) fn file<'a>(
     asked: &HashSet<&str>,
     tables: impl Iterator<Item = &'a str>,
@@ -77,17 +79,18 @@ pub(super) fn file<'a>(
             "{} is never asked: containerd asks hosts with a table of their own",
             quote(&without_user(name))
         );
-        let finding = Finding::warning("containerd/host-ignored", at, message);
+        let finding = Finding::new(&rules::containerd::HOST_IGNORED, at, message);
         findings.push(finding.with_help(format!("write it as [host.{}]", quote(&without_user(name)))));
     }
 }
 
 fn unusable(name: &str, scheme: &Scheme, at: DocPath) -> Finding {
     let why = match scheme {
-        Scheme::Other(scheme) if !scheme.is_empty() => format!("{} is no scheme to ask with", quote(scheme)),
+        Scheme::Other(scheme) if !scheme.is_empty() => {
+            format!("{} is not a scheme that containerd can use", quote(scheme))
+        }
         _ => "it has no host".to_owned(),
     };
-    let message = format!("nothing can be asked of {}: {why}", quote(&without_user(name)));
-    Finding::warning("containerd/unusable-host", at, message)
-        .with_help("write https://host[:port] or http://host[:port]")
+    let message = format!("{} cannot be asked: {why}", quote(&without_user(name)));
+    Finding::new(&rules::containerd::UNUSABLE_HOST, at, message)
 }

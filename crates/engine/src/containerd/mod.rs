@@ -21,10 +21,13 @@ mod path;
 mod plan;
 mod problem;
 mod render;
-mod unsaid;
+mod unsupported;
 
 pub use capability::{Capabilities, Capability};
-pub use certs_d::{By, CertsD, DEFAULT_FOLDER, Endpoint, Folder, HOSTS_TOML, Role, folder_name, folder_names, host_of_folder};
+pub use certs_d::{
+    By, CertsD, ContainerdEndpoint, DEFAULT_FOLDER, EndpointRole, Folder, HOSTS_TOML, folder_name,
+    folder_names, host_of_folder,
+};
 pub use daemon::Daemon;
 pub use disagreement::{Disagreement, disagreements};
 pub use hosts_toml::{Host, HostsToml, Scheme};

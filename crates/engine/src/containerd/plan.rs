@@ -5,6 +5,9 @@
 //! the content certain, while a tag of *another* repository must not be resolved by whoever happens to have that name
 //! on the mirror.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use super::asked::{place_of, sources};
 use super::{Capabilities, Capability, Host, HostsToml, Scheme};
 use crate::reference::contacted_host;
@@ -12,12 +15,12 @@ use crate::registries::{MirrorUse, PullBy, PullSource, RegistriesConf, Registry,
 
 /// Plans the file of `host`; `below` are the entries for paths in it.
 pub(super) fn plan(conf: &RegistriesConf, host: &str, below: &[&Registry]) -> HostsToml {
-    let mut hosts = Vec::new();
+    let mut hosts = HostList::default();
     let mut server = None;
     for source in sources(conf, host) {
         let Some(place) = place_of(&source) else { continue };
         match (source.role, &source.blocked_by) {
-            (SourceRole::Mirror, None) => add(&mut hosts, at(place, source.insecure, capabilities(source.serves))),
+            (SourceRole::Mirror, None) => hosts.add(at(place, source.insecure, capabilities(source.serves))),
             // The runtime refuses it for every pull.
             (SourceRole::Mirror, Some(_)) => {}
             (SourceRole::Location | SourceRole::Direct, blocked_by) => {
@@ -32,11 +35,11 @@ pub(super) fn plan(conf: &RegistriesConf, host: &str, below: &[&Registry]) -> Ho
     }
     for registry in below {
         for (place, insecure) in kept_by_digest(conf, host, registry) {
-            add(&mut hosts, at(&place, insecure, [Capability::Pull].into_iter().collect()));
+            hosts.add(at(&place, insecure, [Capability::Pull].into_iter().collect()));
         }
     }
     let server = server.unwrap_or_else(|| at(host, false, Capabilities::ALL));
-    HostsToml { hosts, server, findings: Vec::new() }
+    HostsToml { hosts: hosts.hosts, server, findings: Vec::new() }
 }
 
 /// The mirrors of a path that keep it as part of the name, as mirrors of the whole host.
@@ -72,13 +75,28 @@ fn at(location: &str, insecure: bool, capabilities: Capabilities) -> Host {
     }
 }
 
-/// Adds a host, or what it may be asked for if it is there: a location that is a mirror by digest and, in another
-/// object, by tag is one host.
-fn add(hosts: &mut Vec<Host>, new: Host) {
-    let same =
-        |host: &&mut Host| (&host.scheme, &host.host, &host.path) == (&new.scheme, &new.host, &new.path);
-    match hosts.iter_mut().find(same) {
-        Some(host) => host.capabilities = host.capabilities.iter().chain(new.capabilities.iter()).collect(),
-        None => hosts.push(new),
+/// Hosts in the order in which they are asked, each once.
+#[derive(Default)]
+struct HostList {
+    hosts: Vec<Host>,
+    /// Where each is: a registry may have thousands of paths, each with mirrors.
+    positions: HashMap<(Scheme, String, String), usize>,
+}
+
+impl HostList {
+    /// Adds a host, or what it may be asked for if it is there: a location that is a mirror by digest and, in another
+    /// object, by tag is one host.
+    fn add(&mut self, new: Host) {
+        let address = (new.scheme.clone(), new.host.clone(), new.path.clone());
+        match self.positions.entry(address) {
+            Entry::Occupied(position) => {
+                let host = &mut self.hosts[*position.get()];
+                host.capabilities = host.capabilities.iter().chain(new.capabilities.iter()).collect();
+            }
+            Entry::Vacant(position) => {
+                position.insert(self.hosts.len());
+                self.hosts.push(new);
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::duration::DurationError;
 use pullwright_golang::quote::quote;
 use pullwright_golang::url::UrlError;
@@ -79,7 +79,6 @@ impl HostsError {
     /// The refusal, with what containerd does then.
     #[must_use]
     pub fn finding(&self) -> Finding {
-        let finding = Finding::error("containerd/refused", self.at.clone(), self.to_string());
-        finding.with_help("containerd ignores the whole file and asks the registry itself; correct the file")
+        Finding::new(&rules::containerd::REFUSED, self.at.clone(), self.to_string())
     }
 }

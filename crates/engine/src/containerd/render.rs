@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::plan::plan;
-use super::{Capabilities, Capability, CertsD, Folder, Host, HostsToml, folder_name, unsaid};
+use super::{Capabilities, Capability, CertsD, Folder, Host, HostsToml, folder_name, unsupported};
 use crate::reference::{Dialect, is_domain};
 use crate::registries::{RegistriesConf, Registry};
 use crate::toml_text::{list, string};
@@ -36,7 +36,10 @@ pub fn render(conf: &RegistriesConf, hosts: &[String]) -> Rendered {
             files.insert(format!("{folder}/hosts.toml"), text(file));
         }
     }
-    Rendered { files, findings: unsaid::findings(conf, &certs, hosts, unsaid::Runtime::Containerd) }
+    Rendered {
+        files,
+        findings: unsupported::findings(conf, &certs, hosts, unsupported::TargetRuntime::Containerd),
+    }
 }
 
 /// The folders as containerd will have them.

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::document::{Document, Format};
-use super::entry::Entry;
+use super::entry::AuthEntry;
 use super::lookup::{Hit, host_of};
 use super::select::{Absence, Choice, Chosen, Selection};
 use super::sensitive::Sensitive;
@@ -67,7 +67,7 @@ impl Selection<'_> {
                 (None, _) if !too_large => {}
                 // Without an entry of its own, it would be shown what is there for another one.
                 _ => {
-                    document.insert(chosen.source, Entry::nothing());
+                    document.insert(chosen.source, AuthEntry::nothing());
                     sources_left_out.push(position);
                 }
             }
@@ -76,14 +76,14 @@ impl Selection<'_> {
     }
 
     /// The entry that a source needs under its own name, if it needs one.
-    fn entry_of(&self, chosen: &Chosen) -> Option<Entry> {
+    fn entry_of(&self, chosen: &Chosen) -> Option<AuthEntry> {
         if let Some(candidate) = chosen.candidate {
-            return Some(Entry::holding(&candidate.entry.credential));
+            return Some(AuthEntry::holding(&candidate.entry.credential));
         }
         // Without its helper the host's leftover entries would come to life, which the node's owner never
         // meant to be used.
         if let Choice::None(Absence::HelperLeftOut { .. }) = chosen.choice {
-            return Some(Entry::nothing());
+            return Some(AuthEntry::nothing());
         }
         match self.global?.find(chosen.source) {
             Ok(Hit::Entry { entry, by_host: true, .. }) => Some(entry.clone()),

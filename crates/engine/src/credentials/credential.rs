@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::entry::{Entry, Field};
+use super::entry::{AuthEntry, Field};
 use super::sensitive::Sensitive;
 use pullwright_golang::base64::{self, CorruptInput};
 
@@ -104,7 +104,7 @@ impl Credential {
 
     /// Reads an entry as containers/image does: only `auth` and `identitytoken` count, padding is required, a
     /// text without a colon is no credential (Docker leaves `{}` behind for a credential helper).
-    pub(super) fn for_runtime(entry: &Entry) -> Result<Option<Self>, AuthFieldError> {
+    pub(super) fn for_runtime(entry: &AuthEntry) -> Result<Option<Self>, AuthFieldError> {
         let decoded = base64::decode(entry.auth.text())?;
         let Some((username, password)) = cut(&decoded) else {
             return Ok(None);
@@ -119,7 +119,7 @@ impl Credential {
     /// As for Docker and podman, `identitytoken` counts; alone it gets the user name `<token>`, because the
     /// runtime reads it only beside an `auth` with a colon. NUL bytes around the password are dropped since
     /// the runtime would not see them.
-    pub(super) fn for_secret(entry: &Entry) -> Result<Self, EntryError> {
+    pub(super) fn for_secret(entry: &AuthEntry) -> Result<Self, EntryError> {
         if let Some(kind) = entry.mismatch {
             return Err(EntryError::WrongType {
                 what: "the entry",
@@ -150,7 +150,7 @@ impl Credential {
         if credential.is_empty() { Err(EntryError::Empty) } else { Ok(credential) }
     }
 
-    fn from_parts(username: &[u8], password: &[u8], entry: &Entry) -> Self {
+    fn from_parts(username: &[u8], password: &[u8], entry: &AuthEntry) -> Self {
         let token = entry.identity_token.text();
         Self {
             username: username.to_vec(),
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use pullwright_golang::base64::encode;
 
-    fn entry(json: &str) -> Entry {
+    fn entry(json: &str) -> AuthEntry {
         let text = format!("{{\"k\": {json}}}");
         let document = Document::parse(text.as_bytes(), Format::Legacy).unwrap();
         document.entry_with_key("k").unwrap().1.clone()

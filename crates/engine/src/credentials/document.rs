@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::entry::{Entry, Field};
+use super::entry::{AuthEntry, Field};
 use super::sensitive::Sensitive;
 use pullwright_findings::DocPath;
-use pullwright_golang::json::{Kind, RawValue, SyntaxError, names_field};
+use pullwright_golang::json::{JsonKind, RawValue, SyntaxError, names_field};
 
 /// How a document is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ pub struct Mismatch {
     /// Where.
     pub at: DocPath,
     /// What it is.
-    pub found: Kind,
+    pub found: JsonKind,
     /// What it must be.
     pub expected: &'static str,
 }
@@ -54,7 +54,7 @@ fn place(at: &DocPath) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     format: Format,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, AuthEntry>,
     helpers: BTreeMap<String, String>,
     others: Vec<(String, Sensitive<Vec<u8>>)>,
     mismatches: Vec<Mismatch>,
@@ -137,15 +137,15 @@ impl Document {
     }
 
     /// The entry under exactly `key`, with the document's own copy of the key.
-    pub(super) fn entry_with_key(&self, key: &str) -> Option<(&str, &Entry)> {
+    pub(super) fn entry_with_key(&self, key: &str) -> Option<(&str, &AuthEntry)> {
         self.entries.get_key_value(key).map(|(key, entry)| (key.as_str(), entry))
     }
 
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &AuthEntry)> {
         self.entries.iter().map(|(key, entry)| (key.as_str(), entry))
     }
 
-    pub(super) fn insert(&mut self, key: &str, entry: Entry) {
+    pub(super) fn insert(&mut self, key: &str, entry: AuthEntry) {
         self.entries.insert(key.to_owned(), entry);
     }
 
@@ -180,11 +180,11 @@ impl Document {
     /// Go adds to the map it already has, and drops it at a `null`. Where it is matters only if something is wrong.
     fn read_entries(&mut self, map: RawValue, at: impl Fn() -> DocPath) -> Result<(), Mismatch> {
         expect_object(map, &at)?;
-        if map.kind() == Kind::Null {
+        if map.kind() == JsonKind::Null {
             self.entries.clear();
         }
         for (key, value) in map.members() {
-            let entry = Entry::read(value);
+            let entry = AuthEntry::read(value);
             let here = || at().key(super::scope::shown(&key));
             if let Some(found) = entry.mismatch {
                 self.mismatches.push(Mismatch { at: here(), found, expected: "an object" });
@@ -201,12 +201,12 @@ impl Document {
 
     fn read_helpers(&mut self, map: RawValue, at: impl Fn() -> DocPath) {
         self.mismatches.extend(expect_object(map, &at).err());
-        if map.kind() == Kind::Null {
+        if map.kind() == JsonKind::Null {
             self.helpers.clear();
         }
         for (host, value) in map.members() {
             let name = value.text();
-            if name.is_none() && value.kind() != Kind::Null {
+            if name.is_none() && value.kind() != JsonKind::Null {
                 self.mismatches.push(Mismatch {
                     at: at().key(&*host),
                     found: value.kind(),
@@ -222,7 +222,7 @@ impl Document {
 #[derive(Default)]
 pub(super) struct Entries<'a> {
     /// By key; of equal keys the last.
-    pub(super) by_key: BTreeMap<Cow<'a, str>, Entry>,
+    pub(super) by_key: BTreeMap<Cow<'a, str>, AuthEntry>,
     /// How many were not read.
     pub(super) left_out: usize,
     /// How many were, those with equal keys included.
@@ -250,7 +250,7 @@ impl<'a> Entries<'a> {
 
     fn add(&mut self, map: RawValue<'a>, at: impl Fn() -> DocPath, most: usize) -> Result<(), Mismatch> {
         expect_object(map, at)?;
-        if map.kind() == Kind::Null {
+        if map.kind() == JsonKind::Null {
             *self = Self::default();
         }
         for (key, value) in map.members() {
@@ -258,7 +258,7 @@ impl<'a> Entries<'a> {
                 self.left_out += 1;
             } else {
                 self.read += 1;
-                self.by_key.insert(key, Entry::without_text(value));
+                self.by_key.insert(key, AuthEntry::without_text(value));
             }
         }
         Ok(())
@@ -267,7 +267,7 @@ impl<'a> Entries<'a> {
 
 fn expect_object(value: RawValue, at: impl Fn() -> DocPath) -> Result<(), Mismatch> {
     match value.kind() {
-        Kind::Object | Kind::Null => Ok(()),
+        JsonKind::Object | JsonKind::Null => Ok(()),
         found => Err(Mismatch { at: at(), found, expected: "an object" }),
     }
 }

@@ -3,7 +3,7 @@
 use super::credential::Credential;
 use super::document::quoted;
 use super::sensitive::Sensitive;
-use pullwright_golang::json::{Kind, RawValue, names_field};
+use pullwright_golang::json::{JsonKind, RawValue, names_field};
 
 /// A string field of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -14,7 +14,7 @@ pub(super) enum Field {
     /// A string.
     Text(Sensitive),
     /// Something else.
-    Mismatch(Kind),
+    Mismatch(JsonKind),
 }
 
 impl Field {
@@ -26,11 +26,11 @@ impl Field {
     /// Go's assignment: `null` leaves what was there, a wrong type cannot be mended by a later value.
     fn assign(&mut self, value: RawValue) {
         match (value.kind(), value.text()) {
-            (Kind::Null, _) => {}
+            (JsonKind::Null, _) => {}
             (_, Some(text)) if !matches!(self, Self::Mismatch(_)) => {
                 *self = Self::Text(Sensitive::new(text.into_owned()));
             }
-            (Kind::String, _) => {}
+            (JsonKind::String, _) => {}
             (kind, _) => *self = Self::Mismatch(kind),
         }
     }
@@ -38,18 +38,18 @@ impl Field {
 
 /// What a document says about one key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Entry {
+pub(super) struct AuthEntry {
     pub(super) auth: Field,
     pub(super) identity_token: Field,
     pub(super) username: Field,
     pub(super) password: Field,
     /// What it is instead of an object; `null` counts as an empty object.
-    pub(super) mismatch: Option<Kind>,
+    pub(super) mismatch: Option<JsonKind>,
     /// As it was written, with the fields that nobody here knows.
     raw: Sensitive<Vec<u8>>,
 }
 
-impl Entry {
+impl AuthEntry {
     pub(super) fn read(value: RawValue) -> Self {
         Self { raw: Sensitive::new(value.bytes().to_vec()), ..Self::without_text(value) }
     }
@@ -57,7 +57,7 @@ impl Entry {
     /// The fields alone, for who never writes the entry again.
     pub(super) fn without_text(value: RawValue) -> Self {
         let mut entry = Self::default();
-        if !matches!(value.kind(), Kind::Object | Kind::Null) {
+        if !matches!(value.kind(), JsonKind::Object | JsonKind::Null) {
             entry.mismatch = Some(value.kind());
         }
         for (name, value) in value.members() {

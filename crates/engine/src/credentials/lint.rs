@@ -1,31 +1,30 @@
-//! What a node's auth file says that the runtime refuses, ignores or reads in another way than its author
+//! Checks a node's auth file for what the runtime refuses, ignores, or reads differently from what its author
 //! most likely meant.
 
 use std::collections::BTreeMap;
 
 use super::credential::Credential;
 use super::document::DocumentError;
-use super::entry::Entry;
+use super::entry::AuthEntry;
 use super::lookup::{AuthFile, host_of_key};
 use super::scope::{Scope, shown};
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::base64;
 
 impl DocumentError {
-    /// The refusal as something to tell the document's owner.
+    /// The error as a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let at = match self {
             Self::Syntax(_) => DocPath::root(),
             Self::Mismatch(mismatch) => mismatch.at.clone(),
         };
-        Finding::error("auth-file/unreadable", at, self.to_string())
-            .with_help("the runtime refuses the whole file, and every pull that consults it fails")
+        Finding::new(&rules::auth_file::UNREADABLE, at, self.to_string())
     }
 }
 
 impl AuthFile {
-    /// Everything worth telling about the file.
+    /// All findings about the file.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let auths = DocPath::root().key("auths");
@@ -38,9 +37,11 @@ impl AuthFile {
         findings.extend(self.ambiguous_hosts(&auths));
         if self.document().has_other("credsStore") {
             let at = DocPath::root().key("credsStore");
-            let finding =
-                Finding::warning("auth-file/creds-store", at, "the runtime does not know credsStore");
-            findings.push(finding.with_help("name the helper for each host in credHelpers"));
+            findings.push(Finding::new(
+                &rules::auth_file::CREDS_STORE,
+                at,
+                "the runtime does not support credsStore",
+            ));
         }
         findings
     }
@@ -59,8 +60,7 @@ impl AuthFile {
                 let names: Vec<_> = keys.iter().map(|key| shown(key)).collect();
                 let message =
                     format!("{} stand for one host, and the runtime takes any of them", names.join(", "));
-                Finding::warning("auth-file/ambiguous-host", auths.clone(), message)
-                    .with_help("keep one, without a scheme")
+                Finding::new(&rules::auth_file::AMBIGUOUS_HOST, auths.clone(), message)
             })
             .collect()
     }
@@ -68,7 +68,7 @@ impl AuthFile {
 
 fn about_key(key: &str, at: &DocPath) -> Option<Finding> {
     let warning = |message: String, help: &str| {
-        Some(Finding::warning("auth-file/key", at.clone(), message).with_help(help))
+        Some(Finding::new(&rules::auth_file::KEY, at.clone(), message).with_help(help))
     };
     let is_url = key.starts_with("https://") || key.starts_with("http://");
     match Scope::parse(key) {
@@ -87,12 +87,12 @@ fn about_key(key: &str, at: &DocPath) -> Option<Finding> {
     }
 }
 
-fn about_entry(entry: &Entry, at: &DocPath) -> Option<Finding> {
+fn about_entry(entry: &AuthEntry, at: &DocPath) -> Option<Finding> {
     let auth = entry.auth.text();
     match Credential::for_runtime(entry) {
         Err(error) => {
             let message = format!("every pull that finds this entry fails: {error}");
-            let finding = Finding::error("auth-file/entry", at.key("auth"), message);
+            let finding = Finding::new(&rules::auth_file::ENTRY, at.key("auth"), message);
             let unpadded = base64::decode_raw(auth).is_ok();
             Some(if unpadded {
                 finding.with_help("the runtime needs the padding, `=` at the end")
@@ -103,13 +103,13 @@ fn about_entry(entry: &Entry, at: &DocPath) -> Option<Finding> {
         Ok(Some(_)) => None,
         Ok(None) if !auth.is_empty() => {
             let message = "the auth field is not base64(username:password), so the entry counts as empty";
-            Some(Finding::warning("auth-file/entry", at.key("auth"), message))
+            Some(Finding::new(&rules::auth_file::ENTRY, at.key("auth"), message).as_warning())
         }
         Ok(None) => {
             let unread = [&entry.username, &entry.password, &entry.identity_token];
             unread.iter().any(|field| !field.text().is_empty()).then(|| {
-                let message = "the runtime reads nothing of an entry without auth";
-                let finding = Finding::warning("auth-file/entry", at.clone(), message);
+                let message = "the runtime ignores an entry without auth";
+                let finding = Finding::new(&rules::auth_file::ENTRY, at.clone(), message).as_warning();
                 finding.with_help("add auth, the base64 of username:password")
             })
         }

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::credential::{AuthFieldError, Credential};
 use super::document::{Document, DocumentError, Format};
-use super::entry::Entry;
+use super::entry::AuthEntry;
 use crate::reference::{DOCKER_HUB, DOCKER_HUB_INDEX, canonical_host};
 
 /// What the runtime finds in a file for one repository.
@@ -74,7 +74,7 @@ pub(super) enum Hit<'a> {
     Helper(&'a str),
     Entry {
         key: &'a str,
-        entry: &'a Entry,
+        entry: &'a AuthEntry,
         /// Found by its host and not by a key that the repository begins with.
         by_host: bool,
     },
@@ -153,7 +153,10 @@ impl AuthFile {
     }
 
     /// The entries whose key is `repository` or a parent of it, the most specific first.
-    pub(super) fn keys_over<'a>(&'a self, repository: &str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
+    pub(super) fn keys_over<'a>(
+        &'a self,
+        repository: &str,
+    ) -> impl Iterator<Item = (&'a str, &'a AuthEntry)> {
         let parents =
             std::iter::successors(Some(repository), |name| name.rfind('/').map(|slash| &name[..slash]));
         parents.filter_map(|name| self.document.entry_with_key(name))

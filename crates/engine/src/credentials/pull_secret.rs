@@ -5,7 +5,7 @@ use super::document::{DocumentError, Entries, Format};
 use super::scope::{Scope, ScopeError, shown};
 use super::secret::{PULL_SECRETS, Secret, SecretError, SecretName};
 use super::wanted::Wanted;
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 
 /// The longest key that is looked at. A repository has at most 255 letters and its host as many, so no longer key covers one.
 const LONGEST_KEY: usize = 1024;
@@ -27,13 +27,13 @@ impl Reach {
 }
 
 /// The document that a pull secret holds.
-struct Content<'a> {
+struct PullSecretContent<'a> {
     key: &'static str,
     format: Format,
     bytes: &'a [u8],
 }
 
-impl<'a> Content<'a> {
+impl<'a> PullSecretContent<'a> {
     /// What a Secret of type `kind` holds; `data` gives the value of a key.
     fn of(kind: &str, data: impl FnOnce(&str) -> Option<&'a [u8]>) -> Result<Self, SecretError> {
         let known = PULL_SECRETS.into_iter().find(|(known, ..)| *known == kind);
@@ -80,7 +80,7 @@ impl PullSecret {
     /// When nothing of the Secret can be used.
     pub fn read(secret: &Secret) -> Result<Self, SecretError> {
         let value = |key: &str| secret.data.get(key).map(|bytes| bytes.expose().as_slice());
-        let content = Content::of(&secret.kind, value)?;
+        let content = PullSecretContent::of(&secret.kind, value)?;
         Self::from_content(secret.name.clone(), &content, &Wanted::anything(), &Reach::ALL)
     }
 
@@ -95,7 +95,7 @@ impl PullSecret {
         kind: &str,
         data: impl FnOnce(&str) -> Option<&'a [u8]>,
     ) -> Result<Option<Self>, SecretError> {
-        let content = Content::of(kind, data)?;
+        let content = PullSecretContent::of(kind, data)?;
         // What was cut or encoded twice is worth a word, whoever it was meant for.
         if wanted.may_be_in(content.bytes) || !content.has_both_ends() {
             return Self::from_content(name(), &content, wanted, &Reach::PULL).map(Some);
@@ -105,7 +105,7 @@ impl PullSecret {
 
     fn from_content(
         name: SecretName,
-        content: &Content<'_>,
+        content: &PullSecretContent<'_>,
         wanted: &Wanted<'_>,
         reach: &Reach,
     ) -> Result<Self, SecretError> {
@@ -134,7 +134,7 @@ impl PullSecret {
                 _ if read.findings.len() >= reach.findings => read.more_findings += 1,
                 (Err(error), _) => read.findings.push(key_finding(at(), error)),
                 (_, Err(error)) => {
-                    read.findings.push(Finding::error("secret/entry", at(), error.to_string()));
+                    read.findings.push(Finding::new(&rules::secret::ENTRY, at(), error.to_string()));
                 }
             }
         }
@@ -182,9 +182,9 @@ fn scope_of(key: &str) -> Result<Scope, ScopeError> {
 }
 
 fn key_finding(at: DocPath, error: ScopeError) -> Finding {
-    let finding = Finding::warning("secret/key", at, error.to_string());
-    finding.with_help(match error {
-        ScopeError::Wildcard => "add one entry for each host",
-        _ => "write the key as host[:port] or host[:port]/namespace",
-    })
+    let finding = Finding::new(&rules::secret::KEY, at, error.to_string());
+    match error {
+        ScopeError::Wildcard => finding.with_help("add one entry for each host"),
+        _ => finding,
+    }
 }

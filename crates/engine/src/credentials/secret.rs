@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::document::{DocumentError, Format};
 use super::sensitive::Sensitive;
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::base64::{self, CorruptInput};
 
 /// The types of Secrets that hold pull credentials, each with the key it keeps them under and their format.
@@ -98,7 +98,7 @@ pub enum SecretError {
 }
 
 impl SecretError {
-    /// The error as something to tell the Secret's owner.
+    /// The error as a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let root = DocPath::root();
@@ -110,7 +110,7 @@ impl SecretError {
             Self::Data { key, .. } => root.key("data").key(key),
             Self::Document { key, .. } => root.key("data").key(*key),
         };
-        let finding = Finding::error("secret/unusable", at, self.to_string());
+        let finding = Finding::new(&rules::secret::UNUSABLE, at, self.to_string());
         match self {
             Self::Document { .. } | Self::MissingKey { .. } => {
                 finding.with_help("make it with `kubectl create secret docker-registry`")

@@ -1,4 +1,4 @@
-//! The selection: for each pull source, whose credential is used, and what was passed over for it.
+//! The selection: for each pull source, which credential is used, and which others were not.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::pull_secret::PullSecret;
 use super::scope_index::{Candidate, ScopeIndex};
 use super::secret::SecretName;
 
-/// Whose credential is used for one source. It names places and holds no secret.
+/// Where the credential for one source comes from. It names places and holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "from", rename_all = "kebab-case")]
 pub enum Choice {
@@ -31,7 +31,7 @@ pub enum Choice {
         /// The helper.
         name: String,
     },
-    /// Nobody's: the source is asked anonymously, or not at all.
+    /// No credential: the source is asked anonymously, or not at all.
     None(Absence),
 }
 
@@ -59,10 +59,10 @@ pub enum Absence {
     },
 }
 
-/// Something that would have been used, had what was chosen not been there.
+/// A credential that would have been used without the one that was chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Shadowed {
-    /// Whose it is.
+    /// Where it comes from.
     pub choice: Choice,
     /// Why it was passed over.
     pub because: Because,
@@ -196,8 +196,11 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// What was passed over for the n-th source, the nearest to being used first. Worked out when asked for,
+    /// What was passed over for the n-th source, the nearest to being used first. It is computed on demand,
     /// so that it costs nothing where only the choice matters.
+    ///
+    /// The cost is that of the answer: one item for each key that covers the source. Over all sources of a pull that is the
+    /// mirrors of one rule, which an administrator writes, times the keys for one host. Ask for it to explain a pull, not to do one.
     #[must_use]
     pub fn shadowed(&self, position: usize) -> Vec<Shadowed> {
         let Some(Chosen { source, choice, candidate }) = self.chosen.get(position) else {

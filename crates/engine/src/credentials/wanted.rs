@@ -1,5 +1,5 @@
-//! What a pull wants of a namespace's Secrets: most of them are passed over without being taken apart, and of the others only
-//! the entries are kept that cover a repository of the pull.
+//! Which entries of a namespace's Secrets matter to a pull. Most Secrets are skipped without parsing them, and of the others only
+//! the entries that cover a repository of the pull are kept.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ const FEW: usize = 8;
 /// The repositories that a pull may ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted<'a> {
-    /// Their hosts; none if every document matters.
+    /// Their hosts; `None` if every document matters.
     hosts: Option<Vec<&'a str>>,
     /// Their scopes: each repository and all above it, in the one spelling that scopes have. None if every scope matters.
     scopes: Option<HashSet<Cow<'a, str>>>,
@@ -43,7 +43,7 @@ impl<'a> Wanted<'a> {
         Self { hosts: None, scopes: None }
     }
 
-    /// The same, and every document is looked at, for what is wrong with it.
+    /// The same scopes, but every document is parsed, to report what is wrong with it.
     #[must_use]
     pub fn in_every_document(&self) -> Self {
         Self { hosts: None, scopes: self.scopes.clone() }

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::decode::TypeFault;
 use pullwright_findings::DocPath;
-use pullwright_golang::json::{Kind, RawValue, SyntaxError, names_field};
+use pullwright_golang::json::{JsonKind, RawValue, SyntaxError, names_field};
 
 /// Kind and version of a document; each empty if it is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn texts(document: RawValue<'_>) -> Result<[String; 2], TypeFault> {
         target: target.to_owned(),
         go_type: go_type.to_owned(),
     };
-    if !matches!(document.kind(), Kind::Object | Kind::Null) {
+    if !matches!(document.kind(), JsonKind::Object | JsonKind::Null) {
         let go_type = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
         return Err(fault(DocPath::root(), document.kind(), "value", go_type));
     }
@@ -68,7 +68,7 @@ fn texts(document: RawValue<'_>) -> Result<[String; 2], TypeFault> {
         };
         match value.text() {
             Some(text) => texts[index] = text.into_owned(),
-            None if value.kind() == Kind::Null => {}
+            None if value.kind() == JsonKind::Null => {}
             None => {
                 let target = ["struct field .apiVersion", "struct field .kind"][index];
                 let at = DocPath::root().key(name);

@@ -15,11 +15,11 @@ const DEFAULT_REGISTRY: &[u8] = DOCKER_HUB_INDEX.as_bytes();
 /// first; values of one key in the order they were added.
 #[derive(Debug, Clone)]
 pub struct Keyring<T> {
-    entries: BTreeMap<Vec<u8>, Entry<T>>,
+    entries: BTreeMap<Vec<u8>, KeyringEntry<T>>,
 }
 
 #[derive(Debug, Clone)]
-struct Entry<T> {
+struct KeyringEntry<T> {
     /// `None` when the normalised key no longer parses: it then matches nothing.
     pattern: Option<Url<'static>>,
     values: Vec<(String, T)>,
@@ -50,7 +50,7 @@ impl<T> Keyring<T> {
     pub fn add(&mut self, key: impl Into<String>, value: T) -> Result<(), UrlError> {
         let key = key.into();
         let index = index_key(&Url::parse(&key)?);
-        let entry = self.entries.entry(index).or_insert_with_key(|index| Entry {
+        let entry = self.entries.entry(index).or_insert_with_key(|index| KeyringEntry {
             // Parsed a second time, as the kubelet does: what was escaped in the key now counts.
             pattern: Url::parse_schemeless(index).ok().map(Url::into_owned),
             values: Vec::new(),
@@ -65,7 +65,7 @@ impl<T> Keyring<T> {
         let mut hits = Vec::new();
         if let Ok(url) = Url::parse_schemeless(image) {
             let matching =
-                |entry: &&Entry<T>| entry.pattern.as_ref().is_some_and(|key| urls_match(key, &url));
+                |entry: &&KeyringEntry<T>| entry.pattern.as_ref().is_some_and(|key| urls_match(key, &url));
             for entry in self.entries.values().rev().filter(matching) {
                 hits.extend(entry.hits(false));
             }
@@ -77,7 +77,7 @@ impl<T> Keyring<T> {
     }
 }
 
-impl<T> Entry<T> {
+impl<T> KeyringEntry<T> {
     fn hits(&self, by_default: bool) -> impl Iterator<Item = Hit<'_, T>> {
         self.values.iter().map(move |(key, value)| Hit { key, value, by_default })
     }

@@ -4,9 +4,9 @@
 use thiserror::Error;
 
 use crate::credentials::Sensitive;
-use pullwright_golang::base64;
-use pullwright_golang::json::{Kind, RawValue};
 use crate::kubelet::namespace::Namespace;
+use pullwright_golang::base64;
+use pullwright_golang::json::{JsonKind, RawValue};
 
 /// An object that a token is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Claims {
         };
         let payload = base64::decode_raw_url(payload).map_err(|_| TokenError::NotAToken)?;
         let claims = RawValue::parse(&payload).map_err(|_| TokenError::NotAToken)?;
-        if claims.kind() != Kind::Object {
+        if claims.kind() != JsonKind::Object {
             return Err(TokenError::NotAToken);
         }
         let bound = claim(claims, "kubernetes.io").ok_or(TokenError::Claim("kubernetes.io"))?;
@@ -93,7 +93,7 @@ impl Claims {
 /// The last claim of that name, as the API server takes it; a null counts as not there.
 fn claim<'a>(claims: RawValue<'a>, name: &str) -> Option<RawValue<'a>> {
     let named = claims.members().filter(|(member, _)| member == name);
-    named.map(|(_, value)| value).filter(|value| value.kind() != Kind::Null).last()
+    named.map(|(_, value)| value).filter(|value| value.kind() != JsonKind::Null).last()
 }
 
 fn text(claims: RawValue<'_>, name: &str) -> Option<String> {
@@ -107,7 +107,7 @@ fn bound_object(value: RawValue<'_>) -> Option<BoundObject> {
 
 /// A number of seconds; a fraction ends with the second before it.
 fn seconds(value: RawValue<'_>) -> Option<i64> {
-    if value.kind() != Kind::Number {
+    if value.kind() != JsonKind::Number {
         return None;
     }
     let digits = std::str::from_utf8(value.bytes()).ok()?;

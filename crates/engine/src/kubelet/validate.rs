@@ -33,28 +33,28 @@ pub(super) fn summary(violations: &[Violation]) -> String {
 
 /// The configuration, if no rule is broken.
 pub(super) fn validate(raw: Vec<RawProvider>) -> Result<CredentialProviderConfig, Vec<Violation>> {
-    let root = Place { at: DocPath::root().key("providers"), field: "providers".to_owned() };
-    let mut report = Report::default();
+    let root = FieldPlace { at: DocPath::root().key("providers"), field: "providers".to_owned() };
+    let mut violations = Violations::default();
     if raw.is_empty() {
-        report.required(&root, "at least 1 item in plugins is required");
+        violations.required(&root, "at least 1 item in plugins is required");
     }
     let mut names = BTreeSet::new();
     let mut providers = Vec::new();
     for (index, provider) in raw.into_iter().enumerate() {
-        let place = Place { at: root.at.index(index), field: root.field.clone() };
-        report.name(&place.child("name"), &provider.name, !names.insert(provider.name.clone()));
-        providers.extend(report.provider(&place, provider));
+        let place = FieldPlace { at: root.at.index(index), field: root.field.clone() };
+        violations.name(&place.child("name"), &provider.name, !names.insert(provider.name.clone()));
+        providers.extend(violations.provider(&place, provider));
     }
-    if report.0.is_empty() { Ok(CredentialProviderConfig { providers }) } else { Err(report.0) }
+    if violations.0.is_empty() { Ok(CredentialProviderConfig { providers }) } else { Err(violations.0) }
 }
 
 /// A field: where it is, and what the kubelet calls it.
-struct Place {
+struct FieldPlace {
     at: DocPath,
     field: String,
 }
 
-impl Place {
+impl FieldPlace {
     fn child(&self, name: &str) -> Self {
         Self { at: self.at.key(name), field: format!("{}.{name}", self.field) }
     }
@@ -65,11 +65,11 @@ impl Place {
 }
 
 #[derive(Default)]
-struct Report(Vec<Violation>);
+struct Violations(Vec<Violation>);
 
-impl Report {
+impl Violations {
     /// `None` only where something was reported.
-    fn provider(&mut self, place: &Place, raw: RawProvider) -> Option<Provider> {
+    fn provider(&mut self, place: &FieldPlace, raw: RawProvider) -> Option<Provider> {
         let api_version = self.api_version(&place.child("apiVersion"), &raw.api_version);
         let match_images = self.match_images(&place.child("matchImages"), raw.match_images);
         let default_cache_duration = raw.default_cache_duration;
@@ -100,7 +100,7 @@ impl Report {
     }
 
     /// An empty name passes: the kubelet trips over it only when it looks for the executable.
-    fn name(&mut self, place: &Place, name: &str, again: bool) {
+    fn name(&mut self, place: &FieldPlace, name: &str, again: bool) {
         for (broken, detail) in [
             (name.contains('/'), "provider name cannot contain '/'"),
             (name.contains(' '), "provider name cannot contain spaces"),
@@ -116,7 +116,7 @@ impl Report {
         }
     }
 
-    fn api_version(&mut self, place: &Place, text: &str) -> Option<ApiVersion> {
+    fn api_version(&mut self, place: &FieldPlace, text: &str) -> Option<ApiVersion> {
         let version = ApiVersion::from_text(text);
         if text.is_empty() {
             self.required(place, "");
@@ -126,7 +126,7 @@ impl Report {
         version
     }
 
-    fn match_images(&mut self, place: &Place, texts: Vec<String>) -> Vec<ImagePattern> {
+    fn match_images(&mut self, place: &FieldPlace, texts: Vec<String>) -> Vec<ImagePattern> {
         if texts.is_empty() {
             self.required(place, "at least 1 item in matchImages is required");
         }
@@ -145,7 +145,7 @@ impl Report {
 
     fn token_attributes(
         &mut self,
-        place: &Place,
+        place: &FieldPlace,
         api_version: &str,
         raw: RawTokenAttributes,
     ) -> Option<TokenAttributes> {
@@ -182,7 +182,7 @@ impl Report {
         })
     }
 
-    fn annotation_keys(&mut self, place: &Place, keys: &[String]) {
+    fn annotation_keys(&mut self, place: &FieldPlace, keys: &[String]) {
         let mut seen = BTreeSet::new();
         for (index, key) in keys.iter().enumerate() {
             let place = place.item(index);
@@ -197,7 +197,7 @@ impl Report {
         }
     }
 
-    fn cache_type(&mut self, place: &Place, text: &str) -> Option<TokenCacheType> {
+    fn cache_type(&mut self, place: &FieldPlace, text: &str) -> Option<TokenCacheType> {
         match text {
             "ServiceAccount" => Some(TokenCacheType::ServiceAccount),
             "Token" => Some(TokenCacheType::Token),
@@ -214,29 +214,29 @@ impl Report {
         }
     }
 
-    fn required(&mut self, place: &Place, detail: &str) {
+    fn required(&mut self, place: &FieldPlace, detail: &str) {
         self.push(place, "Required value", detail);
     }
 
-    fn forbidden(&mut self, place: &Place, detail: &str) {
+    fn forbidden(&mut self, place: &FieldPlace, detail: &str) {
         self.push(place, "Forbidden", detail);
     }
 
-    fn invalid(&mut self, place: &Place, shown: &str, detail: &str) {
+    fn invalid(&mut self, place: &FieldPlace, shown: &str, detail: &str) {
         self.push(place, &format!("Invalid value: {shown}"), detail);
     }
 
-    fn duplicate(&mut self, place: &Place, value: &str) {
+    fn duplicate(&mut self, place: &FieldPlace, value: &str) {
         self.push(place, &format!("Duplicate value: {}", quote(value)), "");
     }
 
-    fn unsupported(&mut self, place: &Place, shown: &str, supported: &[&str]) {
+    fn unsupported(&mut self, place: &FieldPlace, shown: &str, supported: &[&str]) {
         let supported: Vec<_> = supported.iter().map(|value| quote(value)).collect();
         let detail = format!("supported values: {}", supported.join(", "));
         self.push(place, &format!("Unsupported value: {shown}"), &detail);
     }
 
-    fn push(&mut self, place: &Place, what: &str, detail: &str) {
+    fn push(&mut self, place: &FieldPlace, what: &str, detail: &str) {
         let separator = if detail.is_empty() { "" } else { ": " };
         let message = format!("{}: {what}{separator}{detail}", place.field);
         self.0.push(Violation { at: place.at.clone(), message });

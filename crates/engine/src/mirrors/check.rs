@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::notes::Notes;
 use super::scope::{is_mirror, is_source};
-use super::{RegistrySources, Rule, SourcePolicy, Verdict, unpullable};
-use pullwright_findings::{DocPath, Finding};
-use pullwright_golang::quote::quote;
+use super::{MirrorSetRule, RegistrySources, SourcePolicy, Verdict, unpullable};
 use crate::reference::{DOCKER_HUB_INDEX, Dialect, is_domain, is_qualified};
+use pullwright_findings::{DocPath, Finding, rules};
+use pullwright_golang::quote::quote;
 
 /// A rule that can be used.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct GoodRule<'a> {
 
 /// The rule, if it can be used.
 pub(super) fn rule<'a>(
-    rule: &'a Rule,
+    rule: &'a MirrorSetRule,
     set: usize,
     index: usize,
     notes: &mut Notes<'a>,
@@ -58,20 +58,18 @@ pub(super) fn rule<'a>(
 
 /// Why a text is no source, in the words of the Machine Config Operator.
 pub(crate) fn invalid_source(source: &str, at: impl FnOnce() -> DocPath) -> Option<Finding> {
-    let help = "use host[:port][/path] with the path in lower case, or *.host";
     (!is_source(source)).then(|| {
         let message = format!("invalid format for source {}", quote(source));
-        Finding::error("mirrors/invalid-source", at(), message).with_help(help)
+        Finding::new(&rules::mirrors::INVALID_SOURCE, at(), message)
     })
 }
 
-/// Why a text cannot be a mirror of the source: it is none, in the words of the Machine Config Operator, or it would fail
+/// Why a text cannot be a mirror of the source: it is invalid, in the words of the Machine Config Operator, or it would fail
 /// every pull.
 pub(crate) fn unusable_mirror(mirror: &str, source: &str, at: impl FnOnce() -> DocPath) -> Option<Finding> {
     if !is_mirror(mirror) {
         let message = format!("invalid format for mirror {}", quote(mirror));
-        let help = "use host[:port][/path] with the path in lower case";
-        return Some(Finding::error("mirrors/invalid-mirror", at(), message).with_help(help));
+        return Some(Finding::new(&rules::mirrors::INVALID_MIRROR, at(), message));
     }
     // The library rewrites the name for all mirrors before it asks the first, and gives up at the first
     // name that is none: one such mirror would take every other mirror of the source with it.
@@ -81,9 +79,7 @@ pub(crate) fn unusable_mirror(mirror: &str, source: &str, at: impl FnOnce() -> D
             quote(mirror),
             quote(source)
         );
-        let help =
-            "use a host with a dot or a port in it, or localhost; docker.io instead of index.docker.io";
-        Finding::error("mirrors/unusable-mirror", at(), message).with_help(help)
+        Finding::new(&rules::mirrors::UNUSABLE_MIRROR, at(), message)
     })
 }
 
@@ -94,20 +90,24 @@ fn never_with_source(at: DocPath, source: &str) -> Finding {
         "cannot set mirrorSourcePolicy: NeverContactSource if the source {} is one of the mirrors",
         quote(source)
     );
-    let help = "the source is never contacted: remove it from its mirrors, or remove the policy";
-    Finding::error("mirrors/never-with-source", at, message).with_help(help)
+    Finding::new(&rules::mirrors::NEVER_WITH_SOURCE, at, message)
 }
 
-/// The mirrors, each once, without those that are none, would fail every pull of the source, or are the source itself
+/// The mirrors, each once, without those that are invalid, would fail every pull of the source, or are the source itself
 /// where that is forbidden.
-fn usable_mirrors<'a>(rule: &'a Rule, set: usize, index: usize, notes: &mut Notes<'a>) -> Vec<&'a str> {
+fn usable_mirrors<'a>(
+    rule: &'a MirrorSetRule,
+    set: usize,
+    index: usize,
+    notes: &mut Notes<'a>,
+) -> Vec<&'a str> {
     let repeated = repeated(&rule.mirrors);
     let mut mirrors = Vec::with_capacity(rule.mirrors.len());
     for (mirror_index, mirror) in rule.mirrors.iter().enumerate() {
         let at = || notes.set(set).rule_at(index).key("mirrors").index(mirror_index);
         let finding = if repeated.contains(&mirror_index) {
-            let message = format!("{} is named before; it counts where it stands first", quote(mirror));
-            Some(Finding::warning("mirrors/duplicate-mirror", at(), message).with_help("name it once"))
+            let message = format!("{} is listed twice; the first place counts", quote(mirror));
+            Some(Finding::new(&rules::mirrors::DUPLICATE_MIRROR, at(), message))
         } else if *mirror == rule.source && rule.forbids_source() {
             Some(never_with_source(at(), mirror))
         } else {
@@ -144,14 +144,12 @@ fn can_begin_a_name(scope: &str) -> bool {
 
 fn never_matches(at: DocPath, source: &str) -> Finding {
     let message = format!("no image has a name below {}, so this rule is never used", quote(source));
-    Finding::warning("mirrors/never-matches", at, message).with_help(
-        "names without a host are looked for on docker.io: use a host with a dot or a port in it, or localhost",
-    )
+    Finding::new(&rules::mirrors::NEVER_MATCHES, at, message)
 }
 
 fn no_mirrors(at: DocPath, source: &str, never: bool) -> Finding {
-    let message = format!("no mirror is named for {}, so this rule does nothing", quote(source));
-    Finding::warning("mirrors/no-mirrors", at, message).with_help(if never {
+    let message = format!("{} has no mirrors, so this rule does nothing", quote(source));
+    Finding::new(&rules::mirrors::NO_MIRRORS, at, message).with_help(if never {
         "name a mirror, or forbid the source with blockedRegistries of Image/cluster"
     } else {
         "name a mirror, or remove the rule"
@@ -161,9 +159,9 @@ fn no_mirrors(at: DocPath, source: &str, never: bool) -> Finding {
 /// What can be used of `registrySources`.
 #[derive(Debug)]
 pub(super) struct GoodSources<'a> {
-    /// With their index in the list.
+    /// The insecure scopes, with their index in the list.
     pub(super) insecure: Vec<(usize, &'a str)>,
-    /// The same.
+    /// The blocked scopes, with their index in the list.
     pub(super) blocked: Vec<(usize, &'a str)>,
     pub(super) allowed: Vec<&'a str>,
     /// Whether the list of what is allowed has entries, be they good or bad.
@@ -199,9 +197,7 @@ impl<'a> GoodSources<'a> {
         if !sources.blocked.is_empty() && !sources.allowed.is_empty() {
             let message = "Only one of blockedRegistries or allowedRegistries may be set";
             let at = sources_at("allowedRegistries");
-            good.findings.push(Finding::warning("registry-sources/blocked-and-allowed", at, message).with_help(
-                "remove one: registries.conf has the blocked ones, the signature policy cannot be made from both",
-            ));
+            good.findings.push(Finding::new(&rules::registry_sources::BLOCKED_AND_ALLOWED, at, message));
         }
         good
     }
@@ -216,17 +212,14 @@ impl<'a> GoodSources<'a> {
             } else {
                 let message = format!("invalid entry for {list} registries {}", quote(scope));
                 let at = sources_at(&format!("{list}Registries")).index(index);
-                self.findings.push(
-                    Finding::error("registry-sources/invalid-entry", at, message)
-                        .with_help("use host[:port][/path] or *.host, without scheme, tag and digest"),
-                );
+                self.findings.push(Finding::new(&rules::registry_sources::INVALID_ENTRY, at, message));
             }
         }
         self.count(good.len(), scopes.len());
         good
     }
 
-    /// One host that is none has the loader refuse the whole file.
+    /// Keeps the valid hosts: because of one invalid host, the loader would refuse the whole file.
     fn hosts(&mut self, hosts: &[String]) -> Vec<String> {
         let mut good = Vec::with_capacity(hosts.len());
         for (index, host) in hosts.iter().enumerate() {
@@ -236,7 +229,7 @@ impl<'a> GoodSources<'a> {
                 let message = format!("invalid entry for search registries {}", quote(host));
                 let at = sources_at("containerRuntimeSearchRegistries").index(index);
                 self.findings.push(
-                    Finding::error("registry-sources/invalid-entry", at, message)
+                    Finding::new(&rules::registry_sources::INVALID_ENTRY, at, message)
                         .with_help("use host[:port]"),
                 );
             }

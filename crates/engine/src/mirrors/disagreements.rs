@@ -1,14 +1,14 @@
-//! Rules about one source that want different things: which of them gets its way, and who is told.
+//! Rules about one source that contradict each other: which one applies, and whose author gets a finding.
 
 use super::SourcePolicy;
 use super::check::GoodRule;
 use super::notes::Notes;
 use super::scopes::Applied;
 use super::sources::Source;
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// Tells both authors wherever a list does not get its order.
+/// Reports to both authors where the order of a list is not kept.
 pub(super) fn about_order(source: &Source<'_>, notes: &mut Notes<'_>) {
     about_source_last(source, notes);
     for conflict in &source.ordered.conflicts {
@@ -35,7 +35,7 @@ pub(super) fn about_order(source: &Source<'_>, notes: &mut Notes<'_>) {
     }
 }
 
-/// A list that names the source has its way before those that only imply that it is last.
+/// A list that names the source takes precedence over lists that only imply that the source comes last.
 fn about_source_last(source: &Source<'_>, notes: &mut Notes<'_>) {
     for earlier in &source.ordered.earlier {
         let (rule, other) = (&source.rules[earlier.list], &source.rules[earlier.against]);
@@ -56,8 +56,7 @@ fn about_source_last(source: &Source<'_>, notes: &mut Notes<'_>) {
 }
 
 fn order_conflict(at: DocPath, message: String) -> Finding {
-    Finding::warning("mirrors/order-conflict", at, message)
-        .with_help("put all mirrors of the source into one list, in the order you want")
+    Finding::new(&rules::mirrors::ORDER_CONFLICT, at, message)
 }
 
 fn mirrors_at(rule: &GoodRule<'_>, notes: &Notes<'_>) -> DocPath {
@@ -95,17 +94,12 @@ pub(super) fn about_policy(source: &Source<'_>, applied: &Applied<'_>, notes: &m
             },
         );
         let at = notes.set(never.set).rule_at(never.rule).key("mirrorSourcePolicy");
-        notes.tell(
-            never.set,
-            Finding::warning("mirrors/policy-conflict", at, message).with_help(SAY_THE_SAME),
-        );
+        notes.tell(never.set, Finding::new(&rules::mirrors::POLICY_CONFLICT, at, message).as_warning());
     }
     for rule in overruled {
         tell_overruled(rule, never, notes);
     }
 }
-
-const SAY_THE_SAME: &str = "say the same in every object that names the source";
 
 fn tell_overruled(rule: &GoodRule<'_>, never: &GoodRule<'_>, notes: &mut Notes<'_>) {
     let at = notes.set(rule.set).rule_at(rule.rule);
@@ -117,12 +111,12 @@ fn tell_overruled(rule: &GoodRule<'_>, never: &GoodRule<'_>, notes: &mut Notes<'
         let message = format!(
             "AllowContactingSource is not applied: {source} is never contacted, because of NeverContactSource{whose} in {by}"
         );
-        Finding::error("mirrors/policy-conflict", at.key("mirrorSourcePolicy"), message)
+        Finding::new(&rules::mirrors::POLICY_CONFLICT, at.key("mirrorSourcePolicy"), message)
     } else {
         let message = format!(
             "{source} is never contacted, because of NeverContactSource{whose} in {by}; nothing is said about it here"
         );
-        Finding::warning("mirrors/policy-conflict", at, message)
+        Finding::new(&rules::mirrors::POLICY_CONFLICT, at, message).as_warning()
     };
-    notes.tell(rule.set, finding.with_help(SAY_THE_SAME));
+    notes.tell(rule.set, finding);
 }

@@ -93,7 +93,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Whether a port can follow: only a bare host. A name that is none fails the pull from every mirror.
+/// Whether a port can follow, which is so for a bare host only. An invalid name fails the pull from every mirror.
 pub(super) fn takes_a_port(mirror: &str) -> bool {
     !mirror.contains([':', '/'])
 }

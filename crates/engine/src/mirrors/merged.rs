@@ -16,7 +16,7 @@ use crate::registries::{ConfError, RegistriesConf, Registry};
 
 /// Everything that the result is made from.
 #[derive(Debug, Clone, Copy)]
-pub struct Inputs<'a> {
+pub struct MergeInputs<'a> {
     /// The objects; their order does not matter.
     pub sets: &'a [MirrorSet],
     /// What `Image/cluster` says.
@@ -32,7 +32,7 @@ pub struct Merged {
     pub search: Option<Vec<String>>,
     /// Which images nodes take at all; nothing if nothing is said about it.
     pub policy: Result<Option<Policy>, PolicyError>,
-    /// One verdict for each of [`Inputs::sets`], in their order.
+    /// One verdict for each of [`MergeInputs::sets`], in their order.
     pub verdicts: Vec<Verdict>,
     /// The verdict on `Image/cluster`.
     pub sources: Verdict,
@@ -57,17 +57,17 @@ impl Merged {
 
 /// Merges all objects.
 #[must_use]
-pub fn merge(inputs: &Inputs<'_>) -> Merged {
+pub fn merge(inputs: &MergeInputs<'_>) -> Merged {
     merge_all(inputs, None)
 }
 
 /// Merges all objects of a cluster that is made from `payload`: what would keep its nodes from pulling that is not blocked.
 #[must_use]
-pub fn merge_protecting(inputs: &Inputs<'_>, payload: &Payload) -> Merged {
+pub fn merge_protecting(inputs: &MergeInputs<'_>, payload: &Payload) -> Merged {
     merge_all(inputs, Some(payload))
 }
 
-fn merge_all(inputs: &Inputs<'_>, payload: Option<&Payload>) -> Merged {
+fn merge_all(inputs: &MergeInputs<'_>, payload: Option<&Payload>) -> Merged {
     let mut notes = Notes::new(inputs.sets);
     let (by_digest, by_tag) = good_rules(&mut notes);
     let by_digest = sources(Pulls::ByDigest, &by_digest);

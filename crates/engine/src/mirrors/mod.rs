@@ -22,11 +22,11 @@ mod unpullable;
 mod verdict;
 
 pub(crate) use check::{invalid_source, unusable_mirror};
-pub use merged::{Inputs, Merged, merge, merge_protecting};
-pub use objects::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy};
+pub use merged::{MergeInputs, Merged, merge, merge_protecting};
+pub use objects::{MirrorSet, MirrorSetKind, MirrorSetRule, RegistrySources, SourcePolicy};
 pub use payload::{Payload, PayloadError};
 pub use policy::{Policy, PolicyError, Requirement};
-pub use verdict::{ObjectName, Outcome, Verdict};
+pub use verdict::{ObjectName, ObjectOutcome, Verdict};
 
 #[cfg(test)]
 mod tests;

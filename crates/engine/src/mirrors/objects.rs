@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::ObjectName;
-use pullwright_findings::DocPath;
 use crate::registries::PullFromMirror;
+use pullwright_findings::DocPath;
 
 /// The kinds of object that name mirrors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum Kind {
+pub enum MirrorSetKind {
     /// Mirrors for pulls by digest.
     ImageDigestMirrorSet,
     /// Mirrors for pulls by tag.
@@ -17,7 +17,7 @@ pub enum Kind {
     ImageContentSourcePolicy,
 }
 
-impl Kind {
+impl MirrorSetKind {
     /// The kind as manifests name it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -59,7 +59,7 @@ pub enum SourcePolicy {
 
 /// One item of an object's list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct Rule {
+pub struct MirrorSetRule {
     /// What images are named by: `host[:port][/path]` or `*.host`.
     pub source: String,
     /// Where they may be pulled from instead, the preferred one first.
@@ -68,7 +68,7 @@ pub struct Rule {
     pub policy: Option<SourcePolicy>,
 }
 
-impl Rule {
+impl MirrorSetRule {
     /// Whether it says that the source is not to be asked.
     pub(super) fn forbids_source(&self) -> bool {
         self.policy == Some(SourcePolicy::NeverContactSource)
@@ -79,11 +79,11 @@ impl Rule {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct MirrorSet {
     /// What it is.
-    pub kind: Kind,
+    pub kind: MirrorSetKind,
     /// Its `metadata.name`.
     pub name: String,
     /// Its list, in the order of the object.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<MirrorSetRule>,
 }
 
 impl MirrorSet {

@@ -9,10 +9,10 @@ use super::render::read_back;
 use super::scope::{ScopeMap, host_name};
 use super::scopes::Scopes;
 use super::sources::Source;
-use pullwright_findings::{DocPath, Finding};
-use pullwright_golang::quote::quote;
 use crate::reference::{Reference, ReferenceError};
 use crate::registries::PullBy;
+use pullwright_findings::{DocPath, Finding, rules};
+use pullwright_golang::quote::quote;
 
 /// The release image, as `ClusterVersion` names it: in full, and by digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,15 +90,11 @@ fn blocks_payload(at: DocPath, scope: &str) -> Finding {
         "error adding [{}] to blocked registries, cannot block the repository being used by the payload",
         quote(scope)
     );
-    let help =
-        "mirror the repository of the release image in an ImageDigestMirrorSet, to where nothing is blocked";
-    Finding::error("registry-sources/blocks-payload", at, message).with_help(help)
+    Finding::new(&rules::registry_sources::BLOCKS_PAYLOAD, at, message)
 }
 
 fn not_allowed(at: DocPath, payload: &Payload) -> Finding {
     let repository = quote(payload.repository());
     let message = format!("the repository of the release image, {repository}, is not allowed");
-    let help =
-        "allow it and all registries that the cluster needs, or nodes can neither be added nor updated";
-    Finding::warning("registry-sources/payload-not-allowed", at, message).with_help(help)
+    Finding::new(&rules::registry_sources::PAYLOAD_NOT_ALLOWED, at, message)
 }

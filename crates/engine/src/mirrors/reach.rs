@@ -8,9 +8,9 @@ use super::notes::Notes;
 use super::scope::ScopeMap;
 use super::scopes::{Applied, Scopes};
 use super::sources::{Pulls, Source};
-use pullwright_findings::{DocPath, Finding};
-use pullwright_golang::quote::quote;
 use crate::registries::Registry;
+use pullwright_findings::{DocPath, Finding, rules};
+use pullwright_golang::quote::quote;
 
 /// Which entry a node uses for a name.
 pub(super) struct Lookup<'s, 'a> {
@@ -63,9 +63,8 @@ fn hidden(source: &Source<'_>, lookup: &Lookup<'_, '_>, notes: &mut Notes<'_>) {
             quote(source.scope),
             quote(&entry.prefix)
         );
-        let help = "name the repositories below it as sources instead";
         let at = notes.set(rule.set).rule_at(rule.rule).key("source");
-        notes.tell(rule.set, Finding::warning("mirrors/hidden-source", at, message).with_help(help));
+        notes.tell(rule.set, Finding::new(&rules::mirrors::HIDDEN_SOURCE, at, message));
     }
 }
 
@@ -105,7 +104,7 @@ fn hides(source: &Source<'_>, outer: &Source<'_>, notes: &mut Notes<'_>) {
 
 fn warning(rule: &GoodRule<'_>, notes: &Notes<'_>, message: String) -> Finding {
     let at = notes.set(rule.set).rule_at(rule.rule).key("source");
-    Finding::warning("mirrors/hides-source", at, message)
+    Finding::new(&rules::mirrors::HIDES_SOURCE, at, message)
 }
 
 /// A node has one flag for both kinds of pull: who forbids the source to pulls by digest forbids it to those by tag.
@@ -121,7 +120,7 @@ fn refuses_others(source: &Source<'_>, notes: &mut Notes<'_>) {
     );
     let at = notes.set(never.set).rule_at(never.rule).key("mirrorSourcePolicy");
     let help = format!("if they are needed, name mirrors for them in an {kind}");
-    notes.tell(never.set, Finding::warning("mirrors/other-kind-refused", at, message).with_help(help));
+    notes.tell(never.set, Finding::new(&rules::mirrors::OTHER_KIND_REFUSED, at, message).with_help(help));
 }
 
 /// A node asks the entry that governs the mirror whether it may ask there.
@@ -134,10 +133,8 @@ fn blocked_mirrors(rule: &GoodRule<'_>, lookup: &Lookup<'_, '_>, notes: &mut Not
             quote(rule.source),
             quote(&entry.prefix)
         );
-        let help =
-            "remove the mirror, or what blocks it: blockedRegistries of Image/cluster, or NeverContactSource";
         let at = mirror_at(rule, at, notes);
-        notes.tell(rule.set, Finding::warning("mirrors/blocked-mirror", at, message).with_help(help));
+        notes.tell(rule.set, Finding::new(&rules::mirrors::BLOCKED_MIRROR, at, message));
     }
 }
 
@@ -169,7 +166,7 @@ pub(super) fn about_left_out(left_out: &[LeftOut<'_>], notes: &mut Notes<'_>) {
                 let message = format!("mirror {mirror} does not serve {scope}: a port cannot follow it");
                 let help = format!("name {scope} as a source with its own mirrors");
                 let at = mirror_at(rule, at, notes);
-                let finding = Finding::warning("mirrors/port-below-wildcard", at, message).with_help(help);
+                let finding = Finding::new(&rules::mirrors::PORT_BELOW_WILDCARD, at, message).with_help(help);
                 notes.tell(rule.set, finding);
             }
         }
@@ -203,7 +200,7 @@ pub(super) fn about_insecure<'a>(all: impl Iterator<Item = &'a Source<'a>>, sour
                 quote(scope)
             );
             let help = format!("list {} itself if all of it is insecure", quote(mirror));
-            Finding::warning("registry-sources/insecure-below-mirror", at, message).with_help(help)
+            Finding::new(&rules::registry_sources::INSECURE_BELOW_MIRROR, at, message).with_help(help)
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::check::GoodRule;
 use super::order::{Ordered, ordered};
-use super::{Kind, SourcePolicy};
+use super::{MirrorSetKind, SourcePolicy};
 use crate::registries::PullFromMirror;
 
 /// The two kinds of pull that have mirrors of their own.
@@ -14,7 +14,7 @@ pub(super) enum Pulls {
 
 impl Pulls {
     /// The pulls that objects of this kind are about.
-    pub(super) fn of(kind: Kind) -> Self {
+    pub(super) fn of(kind: MirrorSetKind) -> Self {
         match kind.serves() {
             PullFromMirror::TagOnly => Self::ByTag,
             PullFromMirror::DigestOnly | PullFromMirror::All => Self::ByDigest,

@@ -7,7 +7,7 @@ use super::check::GoodRule;
 use super::entries::takes_a_port;
 use super::notes::Notes;
 use super::reach::{mirror_at, placed};
-use pullwright_findings::Finding;
+use pullwright_findings::{Finding, rules};
 use pullwright_golang::quote::quote;
 
 /// Domains of public registries, which answer at one port, and whose images nobody names by another.
@@ -56,7 +56,7 @@ fn other_ports(rule: &GoodRule<'_>, notes: &Notes<'_>) -> Option<Finding> {
         quote(&other)
     );
     let at = mirror_at(rule, index, notes);
-    Some(Finding::warning("mirrors/other-ports", at, message).with_help(help))
+    Some(Finding::new(&rules::mirrors::OTHER_PORTS, at, message).with_help(help))
 }
 
 fn is_public(source: &str) -> bool {
@@ -66,7 +66,7 @@ fn is_public(source: &str) -> bool {
     ONE_PORT.iter().any(is_within)
 }
 
-/// The whole name is replaced, and a host alone is none. The API knows registries, namespaces in them and repositories in
+/// The whole name is replaced, and a host alone is not a name. The API knows registries, namespaces in them and repositories in
 /// those, so a path of one part is a namespace.
 fn no_repository(rule: &GoodRule<'_>, path: &str, notes: &Notes<'_>) -> Option<Finding> {
     if !path.contains('/') {
@@ -81,5 +81,5 @@ fn no_repository(rule: &GoodRule<'_>, path: &str, notes: &Notes<'_>) -> Option<F
     let help =
         format!("write the mirror as a repository, too, such as {}", quote(&format!("{mirror}/{path}")));
     let at = mirror_at(rule, index, notes);
-    Some(Finding::warning("mirrors/no-repository", at, message).with_help(help))
+    Some(Finding::new(&rules::mirrors::NO_REPOSITORY, at, message).with_help(help))
 }

@@ -24,7 +24,7 @@ impl fmt::Display for ObjectName {
 /// How much of an object is in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum ObjectOutcome {
     /// All of it.
     Applied,
     /// Some of it; the [`Severity::Error`] findings say what is missing.
@@ -39,7 +39,7 @@ pub struct Verdict {
     /// Which object.
     pub object: ObjectName,
     /// How much of it is in the result.
-    pub outcome: Outcome,
+    pub outcome: ObjectOutcome,
     /// Errors for what is not in the result, warnings for what is and may not be meant. The places are inside the
     /// object: `spec.imageDigestMirrors[0].mirrors[1]`.
     pub findings: Vec<Finding>,
@@ -50,9 +50,9 @@ impl Verdict {
     pub(super) fn new(object: ObjectName, used: usize, parts: usize, findings: Vec<Finding>) -> Self {
         let refused = findings.iter().any(|finding| finding.severity == Severity::Error);
         let outcome = match (refused, used) {
-            (false, _) => Outcome::Applied,
-            (true, 0) if parts > 0 => Outcome::Rejected,
-            (true, _) => Outcome::Partly,
+            (false, _) => ObjectOutcome::Applied,
+            (true, 0) if parts > 0 => ObjectOutcome::Rejected,
+            (true, _) => ObjectOutcome::Partly,
         };
         Self { object, outcome, findings }
     }

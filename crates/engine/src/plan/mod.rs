@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 pub use any_pull::{AnyPull, any_pull};
 pub use provision::{
-    Delivery, Provided, Provides, Provision, ProvisionReport, ProvisionedSource, Withheld, WrittenFile, provision,
-    provision_sources,
+    Delivery, Provided, Provides, Provision, ProvisionReport, ProvisionedSource, Withheld, WrittenFile,
+    provision, provision_sources,
 };
 use serde::Serialize;
 
@@ -18,7 +18,9 @@ use crate::credentials::{AuthFile, Choice, Credential, PullSecret, Shadowed, sel
 use crate::kubelet::CredentialProviderConfig;
 use crate::mirrors::ObjectName;
 use crate::reference::{Dialect, Reference, ReferenceError};
-use crate::registries::{Candidate, CandidateError, PullBy, PullSource, RegistriesConf, Route, ShortNameRule};
+use crate::registries::{
+    Candidate, CandidateError, PullBy, PullSource, RegistriesConf, Route, ShortNameRule,
+};
 
 /// Everything that decides a pull.
 #[derive(Debug, Clone, Copy)]

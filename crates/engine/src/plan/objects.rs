@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::{PlannedCandidate, PlannedSource, PullPlan};
-use crate::mirrors::{Kind, MirrorSet, ObjectName, RegistrySources};
+use crate::mirrors::{MirrorSet, MirrorSetKind, ObjectName, RegistrySources};
 use crate::reference::Reference;
 use crate::registries::{MirrorUse, SourceRole, rewrite};
 
@@ -73,9 +73,11 @@ impl Brought {
     }
 }
 
-fn serves(kind: Kind) -> MirrorUse {
+fn serves(kind: MirrorSetKind) -> MirrorUse {
     match kind {
-        Kind::ImageDigestMirrorSet | Kind::ImageContentSourcePolicy => MirrorUse::DigestOnly,
-        Kind::ImageTagMirrorSet => MirrorUse::TagOnly,
+        MirrorSetKind::ImageDigestMirrorSet | MirrorSetKind::ImageContentSourcePolicy => {
+            MirrorUse::DigestOnly
+        }
+        MirrorSetKind::ImageTagMirrorSet => MirrorUse::TagOnly,
     }
 }

@@ -223,7 +223,7 @@ proptest! {
 
 #[test]
 fn a_mirror_is_named_with_the_objects_that_list_it() {
-    use crate::mirrors::{self, Kind, MirrorSet, RegistrySources, Rule};
+    use crate::mirrors::{self, MirrorSet, MirrorSetKind as Kind, MirrorSetRule as Rule, RegistrySources};
     let set = |kind, name: &str, source: &str, mirrors: &[&str]| MirrorSet {
         kind,
         name: name.to_owned(),
@@ -241,7 +241,7 @@ fn a_mirror_is_named_with_the_objects_that_list_it() {
     ];
     let sources = RegistrySources { insecure: vec!["quay.io/team".to_owned()], ..RegistrySources::default() };
     let file = std::path::Path::new("/etc/containers/registries.conf");
-    let conf = mirrors::merge(&mirrors::Inputs { sets: &sets, sources: &sources })
+    let conf = mirrors::merge(&mirrors::MergeInputs { sets: &sets, sources: &sources })
         .registries_conf(file.to_owned())
         .unwrap();
     let objects = |image: &str, file: &std::path::Path| {

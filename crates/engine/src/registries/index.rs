@@ -30,7 +30,7 @@ impl<K: Borrow<str>, V: Copy> Index<K, V> {
         self.literals.by_hash.reserve(prefixes);
     }
 
-    /// The value of exactly this prefix; `new`, from now on, if there is none.
+    /// The value of exactly this prefix; inserts `new` if there is no value.
     pub(crate) fn get_or_insert<'p>(&mut self, prefix: &'p str, new: V) -> V
     where
         K: From<&'p str>,
@@ -100,7 +100,7 @@ impl<K: Borrow<str>, V: Copy> Index<K, V> {
 /// Texts with their values, by hashes that are made piece by piece.
 #[derive(Debug, Clone)]
 struct Texts<K, V> {
-    /// A secret of this map, lest somebody chooses names of one hash.
+    /// A secret of this map, so that nobody can choose names that have the same hash.
     seed: RandomState,
     /// Of two texts with one hash, the later one is kept by the next number.
     by_hash: HashMap<u64, (K, V), BuildHasherDefault<Hashed>>,

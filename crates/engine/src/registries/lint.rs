@@ -1,12 +1,12 @@
-//! What the loader accepts and a person did not mean: entries that never match, rewrites that always fail.
+//! Finds what the loader accepts although it is most likely a mistake: entries that never match, rewrites that always fail.
 
 use super::index::wildcard_suffix;
 use super::{Endpoint, Registry};
-use pullwright_findings::{DocPath, Finding};
-use pullwright_golang::quote::quote;
 use crate::reference::Reference;
+use pullwright_findings::{DocPath, Finding, rules};
+use pullwright_golang::quote::quote;
 
-/// Looks at one entry, which stands at this place.
+/// Checks the entry at this place.
 pub(super) fn registry(at: &DocPath, registry: &Registry, findings: &mut Vec<Finding>) {
     findings.extend(never_matches(&registry.prefix, || at.key("prefix")));
     findings.extend(blocked_elsewhere(registry, || at.key("blocked")));
@@ -20,7 +20,7 @@ pub(super) fn registry(at: &DocPath, registry: &Registry, findings: &mut Vec<Fin
 fn never_matches(prefix: &str, at: impl Fn() -> DocPath) -> Option<Finding> {
     let warn = |message: &str, help: &str| {
         Some(
-            Finding::warning("registries/never-matches", at(), format!("{} {message}", quote(prefix)))
+            Finding::new(&rules::registries::NEVER_MATCHES, at(), format!("{} {message}", quote(prefix)))
                 .with_help(help),
         )
     };
@@ -52,8 +52,8 @@ fn blocked_elsewhere(registry: &Registry, at: impl Fn() -> DocPath) -> Option<Fi
     let location = &registry.endpoint.location;
     let moves = !location.is_empty() && *location != registry.prefix;
     (registry.blocked && moves).then(|| {
-        Finding::warning(
-            "registries/blocked-elsewhere",
+        Finding::new(
+            &rules::registries::BLOCKED_ELSEWHERE,
             at(),
             format!(
                 "this does not block pulls of {}, which go to {}",
@@ -71,22 +71,18 @@ fn never_rewrites(endpoint: &Endpoint, at: impl Fn() -> DocPath) -> Option<Findi
         return None;
     }
     let error = Reference::parse_canonical(&format!("{}/repository/image", endpoint.location)).err()?;
-    Some(
-        Finding::warning(
-            "registries/unusable-location",
-            at(),
-            format!(
-                "every pull of this entry fails: {} cannot be the start of an image name: {error}",
-                quote(&endpoint.location)
-            ),
-        )
-        .with_help("use host[:port] with a dot or a port in it, or localhost, and a path in lower case"),
-    )
+    Some(Finding::new(
+        &rules::registries::UNUSABLE_LOCATION,
+        at(),
+        format!(
+            "every pull of this entry fails: {} cannot be the start of an image name: {error}",
+            quote(&endpoint.location)
+        ),
+    ))
 }
 
 /// A second entry for a prefix, which the loader drops.
 pub(super) fn duplicate(at: DocPath, registry: &Registry) -> Finding {
     let message = format!("a second entry for {} is ignored", quote(&registry.prefix));
-    Finding::warning("registries/duplicate-prefix", at, message)
-        .with_help("put all its mirrors into the first entry")
+    Finding::new(&rules::registries::DUPLICATE_PREFIX, at, message)
 }

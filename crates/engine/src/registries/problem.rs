@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pullwright_findings::{DocPath, Finding, Step};
+use pullwright_findings::{DocPath, Finding, Step, rules};
 use pullwright_golang::quote::quote;
 
 /// Why the loader refuses a file.
@@ -36,7 +36,7 @@ pub enum Problem {
         /// What stands there.
         found: &'static str,
     },
-    /// A number that does not fit into 64 bits, or a time that there is not.
+    /// A number that does not fit into 64 bits, or a date or time that does not exist.
     #[error("{0} is out of range")]
     OutOfRange(String),
     /// The format of before 2018. The text is the same file in the format of today.
@@ -176,7 +176,7 @@ impl From<&ConfError> for Finding {
             Problem::Type { expected, found } => Some(help_for_type(&error.at, expected, found)),
             problem => problem.help(),
         };
-        Self { help, ..Self::error("registries/refused", error.at.clone(), error.to_string()) }
+        Self { help, ..Self::new(&rules::registries::REFUSED, error.at.clone(), error.to_string()) }
     }
 }
 

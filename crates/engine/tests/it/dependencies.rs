@@ -35,8 +35,6 @@ fn nothing_in_the_dependency_tree_can_do_io() {
             "tree",
             "--package",
             "pullwright-engine",
-    "pullwright-findings",
-    "pullwright-golang",
             "--edges",
             "normal",
             "--prefix",

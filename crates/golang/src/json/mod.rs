@@ -35,7 +35,7 @@ pub enum SyntaxError {
 
 /// What a JSON value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum JsonKind {
     /// `null`, which Go treats as "not there".
     Null,
     /// `true` or `false`.
@@ -50,7 +50,7 @@ pub enum Kind {
     Object,
 }
 
-impl Kind {
+impl JsonKind {
     /// The kind as a person calls it.
     #[must_use]
     pub fn noun(self) -> &'static str {
@@ -87,33 +87,33 @@ impl<'a> RawValue<'a> {
 
     /// What the value is.
     #[must_use]
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> JsonKind {
         match self.0.first() {
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b'"') => Kind::String,
-            Some(b't' | b'f') => Kind::Bool,
-            Some(b'n') => Kind::Null,
-            _ => Kind::Number,
+            Some(b'{') => JsonKind::Object,
+            Some(b'[') => JsonKind::Array,
+            Some(b'"') => JsonKind::String,
+            Some(b't' | b'f') => JsonKind::Bool,
+            Some(b'n') => JsonKind::Null,
+            _ => JsonKind::Number,
         }
     }
 
     /// The text of a string, with what is not Unicode replaced as Go replaces it.
     #[must_use]
     pub fn text(self) -> Option<Cow<'a, str>> {
-        (self.kind() == Kind::String).then(|| unquote(&self.0[1..self.0.len() - 1]))
+        (self.kind() == JsonKind::String).then(|| unquote(&self.0[1..self.0.len() - 1]))
     }
 
     /// The members of an object in the order written, repeated names included; none for anything else.
     #[must_use]
     pub fn members(self) -> Members<'a> {
-        let rest = if self.kind() == Kind::Object { &self.0[1..] } else { &[] };
+        let rest = if self.kind() == JsonKind::Object { &self.0[1..] } else { &[] };
         Members { rest }
     }
 
     /// The items of a list in order; none for anything else.
     pub fn items(self) -> impl Iterator<Item = RawValue<'a>> {
-        let mut rest = if self.kind() == Kind::Array { &self.0[1..] } else { &[] };
+        let mut rest = if self.kind() == JsonKind::Array { &self.0[1..] } else { &[] };
         std::iter::from_fn(move || {
             rest = skip(rest, |byte| is_space(byte) || byte == b',');
             let length = if rest.first() == Some(&b']') { 0 } else { value_length(rest) };

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::{Content, Entry, MAX_DEPTH, Node, ROOT};
+use super::{MAX_DEPTH, ROOT, TomlContent, TomlEntry, TomlNode};
 
 /// A key where it stands.
 #[derive(Debug, Clone)]
@@ -21,12 +21,12 @@ pub(super) struct Key<'t> {
 /// Where keys are defined: a path, and the table that it leads to now. None if what stands there is no table, which hurts
 /// only who defines something in it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct TablePlace {
     path: usize,
     table: Option<usize>,
 }
 
-impl Place {
+impl TablePlace {
     pub(super) const ROOT: Self = Self { path: ROOT, table: Some(ROOT) };
 }
 
@@ -61,7 +61,7 @@ impl Objection {
 /// The tree as far as it is defined.
 #[derive(Debug)]
 pub(super) struct Definitions<'t> {
-    pub(super) nodes: Vec<Node<'t>>,
+    pub(super) nodes: Vec<TomlNode<'t>>,
     paths: Vec<Path<'t>>,
 }
 
@@ -72,8 +72,8 @@ impl<'t> Definitions<'t> {
         Self { nodes: vec![empty_table(0..0)], paths: vec![Path::default()] }
     }
 
-    pub(super) fn add(&mut self, span: Range<usize>, content: Content<'t>) -> usize {
-        self.nodes.push(Node { span, content });
+    pub(super) fn add(&mut self, span: Range<usize>, content: TomlContent<'t>) -> usize {
+        self.nodes.push(TomlNode { span, content });
         self.nodes.len() - 1
     }
 
@@ -88,8 +88,8 @@ impl<'t> Definitions<'t> {
     }
 
     /// `[a.b]`
-    pub(super) fn header(&mut self, keys: &[Key<'t>], span: Range<usize>) -> Defined<Place> {
-        let Some((last, parents)) = keys.split_last() else { return Ok(Place::ROOT) };
+    pub(super) fn header(&mut self, keys: &[Key<'t>], span: Range<usize>) -> Defined<TablePlace> {
+        let Some((last, parents)) = keys.split_last() else { return Ok(TablePlace::ROOT) };
         let parent = self.parents(parents)?;
         let table = self.add_table(span.clone());
         self.set(parent, last, table)?;
@@ -102,8 +102,8 @@ impl<'t> Definitions<'t> {
     }
 
     /// `[[a.b]]`
-    pub(super) fn list_header(&mut self, keys: &[Key<'t>], span: Range<usize>) -> Defined<Place> {
-        let Some((last, parents)) = keys.split_last() else { return Ok(Place::ROOT) };
+    pub(super) fn list_header(&mut self, keys: &[Key<'t>], span: Range<usize>) -> Defined<TablePlace> {
+        let Some((last, parents)) = keys.split_last() else { return Ok(TablePlace::ROOT) };
         let parent = self.parents(parents)?;
         let place = self.append(parent, last, span)?;
         self.paths[place.path].list = false;
@@ -111,7 +111,7 @@ impl<'t> Definitions<'t> {
     }
 
     /// The `a` of `a.b = …`
-    pub(super) fn enter(&mut self, place: Place, key: &Key<'t>) -> Defined<Place> {
+    pub(super) fn enter(&mut self, place: TablePlace, key: &Key<'t>) -> Defined<TablePlace> {
         let path = self.path(place, key)?;
         self.paths[path].implied = true;
         let table = self.add_table(key.span.clone());
@@ -120,9 +120,9 @@ impl<'t> Definitions<'t> {
     }
 
     /// The same within an inline table, where a key that was given a list stays that.
-    pub(super) fn enter_inline(&mut self, place: Place, key: &Key<'t>) -> Defined<Place> {
+    pub(super) fn enter_inline(&mut self, place: TablePlace, key: &Key<'t>) -> Defined<TablePlace> {
         if let Some(entry) = self.entry(place, &key.name)?
-            && !matches!(self.nodes[entry.node].content, Content::Table(_))
+            && !matches!(self.nodes[entry.node].content, TomlContent::Table(_))
         {
             return Err(Objection::Defined);
         }
@@ -132,10 +132,10 @@ impl<'t> Definitions<'t> {
     /// `{` behind `key =`
     pub(super) fn inline(
         &mut self,
-        place: Place,
+        place: TablePlace,
         key: &Key<'t>,
         span: Range<usize>,
-    ) -> Defined<(Place, usize)> {
+    ) -> Defined<(TablePlace, usize)> {
         let path = self.path(place, key)?;
         self.paths[path].implied = true;
         let table = self.add_table(span);
@@ -147,10 +147,10 @@ impl<'t> Definitions<'t> {
     /// `{` in a list behind `key =`. Until the list is closed, its tables stand where those of `[[key]]` would.
     pub(super) fn inline_item(
         &mut self,
-        place: Place,
+        place: TablePlace,
         key: &Key<'t>,
         span: Range<usize>,
-    ) -> Defined<(Place, usize)> {
+    ) -> Defined<(TablePlace, usize)> {
         let path = self.path(place, key)?;
         self.paths[path].implied = true;
         let place = self.append(place, key, span)?;
@@ -158,14 +158,16 @@ impl<'t> Definitions<'t> {
     }
 
     /// Gives a key its value.
-    pub(super) fn set(&mut self, place: Place, key: &Key<'t>, node: usize) -> Defined<()> {
+    pub(super) fn set(&mut self, place: TablePlace, key: &Key<'t>, node: usize) -> Defined<()> {
         let path = self.path(place, key)?;
         let path = &mut self.paths[path];
         let Some(table) = place.table else { return Err(Objection::Defined) };
-        let Content::Table(entries) = &mut self.nodes[table].content else { return Err(Objection::Defined) };
+        let TomlContent::Table(entries) = &mut self.nodes[table].content else {
+            return Err(Objection::Defined);
+        };
         match entries.get_mut(&key.name) {
             None => {
-                entries.insert(key.name.clone(), Entry { key: key.span.clone(), node });
+                entries.insert(key.name.clone(), TomlEntry { key: key.span.clone(), node });
             }
             Some(_) if !path.implied => return Err(Objection::Defined),
             Some(entry) => {
@@ -179,7 +181,7 @@ impl<'t> Definitions<'t> {
     }
 
     /// Remembers whether a key's value is a list; for a key without a name, by mistake, of the table around it.
-    pub(super) fn remember_list(&mut self, place: Place, key: &Key<'t>, list: bool) -> Defined<()> {
+    pub(super) fn remember_list(&mut self, place: TablePlace, key: &Key<'t>, list: bool) -> Defined<()> {
         let path =
             if key.name.is_empty() && place.path != ROOT { place.path } else { self.path(place, key)? };
         self.paths[path].list = list;
@@ -187,8 +189,8 @@ impl<'t> Definitions<'t> {
     }
 
     /// The tables above that of a header, implied where they are not there.
-    fn parents(&mut self, keys: &[Key<'t>]) -> Defined<Place> {
-        let mut place = Place::ROOT;
+    fn parents(&mut self, keys: &[Key<'t>]) -> Defined<TablePlace> {
+        let mut place = TablePlace::ROOT;
         for key in keys {
             if self.entry(place, &key.name)?.is_none() {
                 let path = self.path(place, key)?;
@@ -202,39 +204,39 @@ impl<'t> Definitions<'t> {
     }
 
     /// Adds a table to the list of tables behind a key.
-    fn append(&mut self, place: Place, key: &Key<'t>, span: Range<usize>) -> Defined<Place> {
+    fn append(&mut self, place: TablePlace, key: &Key<'t>, span: Range<usize>) -> Defined<TablePlace> {
         let list = if let Some(entry) = self.entry(place, &key.name)? {
             entry.node
         } else {
-            let list = self.add(span.clone(), Content::Tables(Vec::new()));
+            let list = self.add(span.clone(), TomlContent::Tables(Vec::new()));
             self.set(place, key, list)?;
             list
         };
         let table = self.add_table(span);
-        let Content::Tables(items) = &mut self.nodes[list].content else { return Err(Objection::NoList) };
+        let TomlContent::Tables(items) = &mut self.nodes[list].content else { return Err(Objection::NoList) };
         items.push(table);
-        Ok(Place { path: self.path(place, key)?, table: Some(table) })
+        Ok(TablePlace { path: self.path(place, key)?, table: Some(table) })
     }
 
     /// What a key leads to: its table, or the last of its list of tables.
-    fn inside(&mut self, place: Place, key: &Key<'t>) -> Defined<Place> {
+    fn inside(&mut self, place: TablePlace, key: &Key<'t>) -> Defined<TablePlace> {
         let table =
             match self.entry(place, &key.name)?.map(|entry| (entry.node, &self.nodes[entry.node].content)) {
-                Some((node, Content::Table(_))) => Some(node),
-                Some((_, Content::Tables(items))) => items.last().copied(),
+                Some((node, TomlContent::Table(_))) => Some(node),
+                Some((_, TomlContent::Tables(items))) => items.last().copied(),
                 _ => None,
             };
-        Ok(Place { path: self.path(place, key)?, table })
+        Ok(TablePlace { path: self.path(place, key)?, table })
     }
 
-    fn entry(&self, place: Place, name: &str) -> Defined<Option<&Entry>> {
+    fn entry(&self, place: TablePlace, name: &str) -> Defined<Option<&TomlEntry>> {
         match place.table.map(|table| &self.nodes[table].content) {
-            Some(Content::Table(entries)) => Ok(entries.get(name)),
+            Some(TomlContent::Table(entries)) => Ok(entries.get(name)),
             _ => Err(Objection::Defined),
         }
     }
 
-    fn path(&mut self, place: Place, key: &Key<'t>) -> Defined<usize> {
+    fn path(&mut self, place: TablePlace, key: &Key<'t>) -> Defined<usize> {
         let next = self.paths.len();
         let above = &mut self.paths[place.path];
         if let Some(&path) = above.below.get(&key.name) {
@@ -250,6 +252,6 @@ impl<'t> Definitions<'t> {
     }
 }
 
-fn empty_table<'t>(span: Range<usize>) -> Node<'t> {
-    Node { span, content: Content::Table(BTreeMap::new()) }
+fn empty_table<'t>(span: Range<usize>) -> TomlNode<'t> {
+    TomlNode { span, content: TomlContent::Table(BTreeMap::new()) }
 }

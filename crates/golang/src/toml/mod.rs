@@ -25,12 +25,12 @@ const TOO_DEEP: &str = "cannot recurse further; max recursion depth met";
 /// A text of TOML. The nodes lie side by side, so that no depth of nesting can exhaust the stack of whoever drops them.
 #[derive(Debug)]
 pub struct Document<'t> {
-    nodes: Vec<Node<'t>>,
+    nodes: Vec<TomlNode<'t>>,
 }
 
 /// Why a text is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct TomlRefusal {
     /// What is wrong.
     pub fault: Fault,
     /// Which bytes.
@@ -40,9 +40,9 @@ pub struct Refusal {
 /// What is wrong with a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// It is no TOML, or says something twice.
+    /// It is not TOML, or defines something twice.
     Syntax(String),
-    /// A number that does not fit into 64 bits, or a time that there is not.
+    /// A number that does not fit into 64 bits, or a date or time that does not exist.
     OutOfRange(String),
     /// It nests deeper than [`MAX_DEPTH`].
     Depth,
@@ -59,13 +59,13 @@ impl fmt::Display for Fault {
 }
 
 #[derive(Debug)]
-struct Node<'t> {
+struct TomlNode<'t> {
     span: Range<usize>,
-    content: Content<'t>,
+    content: TomlContent<'t>,
 }
 
 #[derive(Debug)]
-enum Content<'t> {
+enum TomlContent<'t> {
     Text(Cow<'t, str>),
     Boolean(bool),
     /// A number or a time, of which nobody wants the value; the text is what it is called.
@@ -73,11 +73,11 @@ enum Content<'t> {
     List(Vec<usize>),
     /// `[[…]]`, which can be added to.
     Tables(Vec<usize>),
-    Table(BTreeMap<Cow<'t, str>, Entry>),
+    Table(BTreeMap<Cow<'t, str>, TomlEntry>),
 }
 
 #[derive(Debug)]
-struct Entry {
+struct TomlEntry {
     key: Range<usize>,
     node: usize,
 }
@@ -90,7 +90,7 @@ impl<'t> Document<'t> {
     ///
     /// # Errors
     /// The first thing for which Go refuses it.
-    pub fn parse(text: &'t str) -> Result<Self, Refusal> {
+    pub fn parse(text: &'t str) -> Result<Self, TomlRefusal> {
         let source = Source::new(text);
         let tokens = source.lex().into_vec();
         let mut receiver = Receiver::new(source);
@@ -102,9 +102,9 @@ impl<'t> Document<'t> {
         }
         match (error.or(receiver.error), receiver.out_of_range) {
             (Some(error), _) if receiver.too_deep || error.description() == TOO_DEEP => {
-                Err(Refusal { fault: Fault::Depth, span: unexpected(&error) })
+                Err(TomlRefusal { fault: Fault::Depth, span: unexpected(&error) })
             }
-            (Some(error), _) => Err(Refusal::syntax(&error)),
+            (Some(error), _) => Err(TomlRefusal::syntax(&error)),
             (None, Some(refusal)) => Err(refusal),
             (None, None) => Ok(Self { nodes: receiver.definitions.nodes }),
         }
@@ -125,7 +125,7 @@ pub struct Value<'d, 't> {
 }
 
 impl<'d, 't> Value<'d, 't> {
-    fn content(self) -> &'d Content<'t> {
+    fn content(self) -> &'d TomlContent<'t> {
         &self.document.nodes[self.node].content
     }
 
@@ -139,11 +139,11 @@ impl<'d, 't> Value<'d, 't> {
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self.content() {
-            Content::Text(_) => "string",
-            Content::Boolean(_) => "boolean",
-            Content::Other(noun) => noun,
-            Content::List(_) | Content::Tables(_) => "array",
-            Content::Table(_) => "table",
+            TomlContent::Text(_) => "string",
+            TomlContent::Boolean(_) => "boolean",
+            TomlContent::Other(noun) => noun,
+            TomlContent::List(_) | TomlContent::Tables(_) => "array",
+            TomlContent::Table(_) => "table",
         }
     }
 
@@ -151,16 +151,16 @@ impl<'d, 't> Value<'d, 't> {
     #[must_use]
     pub fn text(self) -> Option<&'d Cow<'t, str>> {
         match self.content() {
-            Content::Text(text) => Some(text),
+            TomlContent::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    /// The truth, if it is one.
+    /// The boolean, if it is one.
     #[must_use]
     pub fn boolean(self) -> Option<bool> {
         match self.content() {
-            Content::Boolean(value) => Some(*value),
+            TomlContent::Boolean(value) => Some(*value),
             _ => None,
         }
     }
@@ -169,7 +169,7 @@ impl<'d, 't> Value<'d, 't> {
     #[must_use]
     pub fn items(self) -> Option<impl ExactSizeIterator<Item = Value<'d, 't>>> {
         match self.content() {
-            Content::List(items) | Content::Tables(items) => {
+            TomlContent::List(items) | TomlContent::Tables(items) => {
                 Some(items.iter().map(move |&node| Value { document: self.document, node }))
             }
             _ => None,
@@ -180,7 +180,7 @@ impl<'d, 't> Value<'d, 't> {
     #[must_use]
     pub fn table(self) -> Option<Table<'d, 't>> {
         match self.content() {
-            Content::Table(entries) => Some(Table { document: self.document, entries }),
+            TomlContent::Table(entries) => Some(Table { document: self.document, entries }),
             _ => None,
         }
     }
@@ -190,7 +190,7 @@ impl<'d, 't> Value<'d, 't> {
 #[derive(Debug, Clone, Copy)]
 pub struct Table<'d, 't> {
     document: &'d Document<'t>,
-    entries: &'d BTreeMap<Cow<'t, str>, Entry>,
+    entries: &'d BTreeMap<Cow<'t, str>, TomlEntry>,
 }
 
 impl<'d, 't> Table<'d, 't> {
@@ -202,7 +202,7 @@ impl<'d, 't> Table<'d, 't> {
     }
 }
 
-impl Refusal {
+impl TomlRefusal {
     fn syntax(error: &ParseError) -> Self {
         let mut message = error.description().to_owned();
         let expected = error.expected().map(|expected| expected.iter().map(described).collect::<Vec<_>>());

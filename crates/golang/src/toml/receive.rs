@@ -9,13 +9,13 @@ use toml_parser::decoder::{Encoding, ScalarKind};
 use toml_parser::parser::EventReceiver;
 use toml_parser::{ErrorSink, ParseError, Raw, Source, Span};
 
-use super::define::{Definitions, Key, Objection, Place};
-use super::{Content, Fault, Refusal};
+use super::define::{Definitions, Key, Objection, TablePlace};
+use super::{Fault, TomlContent, TomlRefusal};
 
 pub(super) struct Receiver<'t> {
     source: Source<'t>,
     pub(super) definitions: Definitions<'t>,
-    pub(super) out_of_range: Option<Refusal>,
+    pub(super) out_of_range: Option<TomlRefusal>,
     /// Where the header that is being read begins.
     header: usize,
     /// The parts of the key that is being read.
@@ -36,9 +36,9 @@ pub(super) struct Receiver<'t> {
 
 /// A table that keys are defined in.
 struct Level<'t> {
-    place: Place,
+    place: TablePlace,
     /// The key whose value is awaited.
-    key: Option<(Place, Key<'t>)>,
+    key: Option<(TablePlace, Key<'t>)>,
 }
 
 enum Open {
@@ -54,7 +54,7 @@ impl<'t> Receiver<'t> {
             out_of_range: None,
             header: 0,
             keys: Vec::new(),
-            table: Level { place: Place::ROOT, key: None },
+            table: Level { place: TablePlace::ROOT, key: None },
             inline: Vec::new(),
             open: Vec::new(),
             error: None,
@@ -130,12 +130,12 @@ impl<'t> Receiver<'t> {
         }
     }
 
-    fn scalar_content(&mut self, raw: Raw<'t>, span: Span) -> Content<'t> {
+    fn scalar_content(&mut self, raw: Raw<'t>, span: Span) -> TomlContent<'t> {
         let mut decoded = Cow::Borrowed("");
         let kind = raw.decode_scalar(&mut decoded, &mut self.error);
         let (noun, fits) = match kind {
-            ScalarKind::String => return Content::Text(decoded),
-            ScalarKind::Boolean(value) => return Content::Boolean(value),
+            ScalarKind::String => return TomlContent::Text(decoded),
+            ScalarKind::Boolean(value) => return TomlContent::Boolean(value),
             ScalarKind::Integer(radix) => ("integer", i64::from_str_radix(&decoded, radix.value()).is_ok()),
             ScalarKind::Float => {
                 let infinite = decoded.parse::<f64>().is_ok_and(f64::is_infinite);
@@ -145,9 +145,9 @@ impl<'t> Receiver<'t> {
         };
         if !fits {
             let fault = Fault::OutOfRange(decoded.into_owned());
-            self.out_of_range.get_or_insert(Refusal { fault, span: Some(to_range(span)) });
+            self.out_of_range.get_or_insert(TomlRefusal { fault, span: Some(to_range(span)) });
         }
-        Content::Other(noun)
+        TomlContent::Other(noun)
     }
 }
 
@@ -244,7 +244,7 @@ impl EventReceiver for Receiver<'_> {
         }
         if let Some(Open::List { start, items }) = self.open.pop_if(|open| matches!(open, Open::List { .. }))
         {
-            let node = self.definitions.add(start..span.end(), Content::List(items));
+            let node = self.definitions.add(start..span.end(), TomlContent::List(items));
             self.value(node, true);
         }
     }

@@ -70,7 +70,7 @@ fn a_value_stands_beside_its_key() {
 fn numbers_and_times_that_there_are_not_are_refused_wherever_they_stand() {
     for text in ["a = 9223372036854775808", "a = [{ b = 1e400 }]", "a = 07:32:60"] {
         assert!(
-            matches!(Document::parse(text), Err(Refusal { fault: Fault::OutOfRange(_), span: Some(_) })),
+            matches!(Document::parse(text), Err(TomlRefusal { fault: Fault::OutOfRange(_), span: Some(_) })),
             "{text}"
         );
     }

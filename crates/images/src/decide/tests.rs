@@ -1,9 +1,9 @@
 //! Which calls, in which order, for which hosts.
 
 use pullwright_engine::containerd::CertsD;
-use pullwright_protobuf::{last, text};
 use pullwright_engine::reference::Dialect;
 use pullwright_engine::registries::ConfFile;
+use pullwright_protobuf::{last, text};
 
 use super::*;
 

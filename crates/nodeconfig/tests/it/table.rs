@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pullwright_engine::mirrors::Outcome;
+use pullwright_engine::mirrors::ObjectOutcome;
 use pullwright_engine::registries::{ConfFile, RegistriesConf};
 use pullwright_nodeconfig::{
     CurrentFile, CurrentFiles, Layout, NodeFileError, RUNTIMES, Reload, any_usable, crio, k3s,
@@ -69,6 +69,6 @@ fn an_error_names_the_file_and_shows_none_of_its_text() {
 #[test]
 fn a_nodes_files_stay_when_every_object_is_rejected() {
     assert!(any_usable([]));
-    assert!(any_usable([Outcome::Rejected, Outcome::Partly]));
-    assert!(!any_usable([Outcome::Rejected, Outcome::Rejected]));
+    assert!(any_usable([ObjectOutcome::Rejected, ObjectOutcome::Partly]));
+    assert!(!any_usable([ObjectOutcome::Rejected, ObjectOutcome::Rejected]));
 }

@@ -4,7 +4,8 @@
 use std::{error::Error, fs};
 
 use pullwright_engine::mirrors::{
-    Inputs, Kind, MirrorSet, Outcome as Verdict, RegistrySources, Rule, SourcePolicy, merge,
+    MergeInputs, MirrorSet, MirrorSetKind, MirrorSetRule, ObjectOutcome as Verdict, RegistrySources,
+    SourcePolicy, merge,
 };
 use pullwright_testkit::{
     node::{MIRROR_LOGIN, Node, Runtime},
@@ -25,7 +26,7 @@ const DROP_IN: &str = "/etc/containers/registries.conf.d/60-mirror-sets.conf";
 
 /// `NEVER` has one mirror for each kind of pull, `ALLOWED` two for pulls by digest.
 fn sets() -> [MirrorSet; 2] {
-    let rule = |source: &str, mirrors: &[&str], policy| Rule {
+    let rule = |source: &str, mirrors: &[&str], policy| MirrorSetRule {
         source: source.to_owned(),
         mirrors: mirrors.iter().map(|&mirror| mirror.to_owned()).collect(),
         policy: Some(policy),
@@ -34,13 +35,13 @@ fn sets() -> [MirrorSet; 2] {
     let set = |kind, rules| MirrorSet { kind, name: "node".to_owned(), rules };
     [
         set(
-            Kind::ImageDigestMirrorSet,
+            MirrorSetKind::ImageDigestMirrorSet,
             vec![
                 rule(NEVER, &[DIGESTS], never),
                 rule(ALLOWED, &[TAGS, DIGESTS], SourcePolicy::AllowContactingSource),
             ],
         ),
-        set(Kind::ImageTagMirrorSet, vec![rule(NEVER, &[TAGS], never)]),
+        set(MirrorSetKind::ImageTagMirrorSet, vec![rule(NEVER, &[TAGS], never)]),
     ]
 }
 
@@ -53,7 +54,7 @@ impl<'n> InForce<'n> {
     fn new(node: &'n Node<'n>) -> Result<Self, Box<dyn Error>> {
         let insecure = [TAGS, DIGESTS].map(str::to_owned).to_vec();
         let sources = RegistrySources { insecure, ..RegistrySources::default() };
-        let merged = merge(&Inputs { sets: &sets(), sources: &sources });
+        let merged = merge(&MergeInputs { sets: &sets(), sources: &sources });
         assert!(merged.verdicts.iter().all(|verdict| verdict.outcome == Verdict::Applied), "{merged:#?}");
         let file = node.file(DROP_IN);
         if let Some(folder) = file.parent() {

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Instant;
 
-use pullwright_engine::mirrors::{Inputs, Kind, MirrorSet, RegistrySources, Rule, SourcePolicy, merge};
+use pullwright_engine::mirrors::{
+    MergeInputs, MirrorSet, MirrorSetKind, MirrorSetRule, RegistrySources, SourcePolicy, merge,
+};
 use serde::Serialize;
 
 use super::Span;
@@ -24,7 +26,7 @@ pub struct Cluster {
 /// objects that have to be merged; scopes inside them that are insecure or blocked; ten rules to an object.
 #[must_use]
 pub fn cluster(sources: usize) -> Cluster {
-    let mut rules: [Vec<Rule>; 3] = Default::default();
+    let mut rules: [Vec<MirrorSetRule>; 3] = Default::default();
     let mut scopes =
         RegistrySources { insecure: vec!["mirror.example.com".to_owned()], ..RegistrySources::default() };
     for number in 0..sources {
@@ -36,21 +38,28 @@ pub fn cluster(sources: usize) -> Cluster {
         };
         let mirrors = |hosts: &[&str]| hosts.iter().map(|host| format!("{host}/m{number}")).collect();
         let policy = (number % 7 == 0).then_some(SourcePolicy::NeverContactSource);
-        let first =
-            Rule { source: source.clone(), mirrors: mirrors(&["mirror.example.com", "b.io"]), policy };
+        let first = MirrorSetRule {
+            source: source.clone(),
+            mirrors: mirrors(&["mirror.example.com", "b.io"]),
+            policy,
+        };
         match number % 20 {
             3 => scopes.insecure.push(format!("{source}/insecure")),
             4 => scopes.blocked.push(format!("{source}/blocked")),
             _ => {}
         }
         if number % 10 == 9 {
-            rules[2].push(Rule { source, mirrors: mirrors(&["b.io", "c.io"]), policy: None });
+            rules[2].push(MirrorSetRule { source, mirrors: mirrors(&["b.io", "c.io"]), policy: None });
         }
         rules[usize::from(number % 4 == 3)].push(first);
     }
-    let kinds = [Kind::ImageDigestMirrorSet, Kind::ImageTagMirrorSet, Kind::ImageContentSourcePolicy];
+    let kinds = [
+        MirrorSetKind::ImageDigestMirrorSet,
+        MirrorSetKind::ImageTagMirrorSet,
+        MirrorSetKind::ImageContentSourcePolicy,
+    ];
     let sets = kinds.into_iter().zip(&rules).flat_map(|(kind, rules)| {
-        let set = move |(number, rules): (usize, &[Rule])| MirrorSet {
+        let set = move |(number, rules): (usize, &[MirrorSetRule])| MirrorSet {
             kind,
             name: format!("set-{number}"),
             rules: rules.to_vec(),
@@ -64,7 +73,7 @@ impl Cluster {
     /// The file and the verdicts.
     #[must_use]
     pub fn render(&self) -> (String, usize) {
-        let merged = merge(&Inputs { sets: &self.sets, sources: &self.sources });
+        let merged = merge(&MergeInputs { sets: &self.sets, sources: &self.sources });
         (merged.render(), merged.verdicts.len())
     }
 }

@@ -4,7 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use pullwright_engine::mirrors::{
-    Inputs, Kind as EngineKind, Merged, MirrorSet, RegistrySources, Rule as EngineRule, SourcePolicy, merge,
+    MergeInputs, Merged, MirrorSet, MirrorSetKind as EngineKind, MirrorSetRule as EngineRule,
+    RegistrySources, SourcePolicy, merge,
 };
 use serde_json::{Value, json};
 
@@ -131,7 +132,7 @@ fn pulled(probe: &str, answer: &Value, blocked: &HashMap<String, bool>) -> Value
 }
 
 fn merged(case: &Case) -> Merged {
-    merge(&Inputs { sets: &mirror_sets(case), sources: &registry_sources(case) })
+    merge(&MergeInputs { sets: &mirror_sets(case), sources: &registry_sources(case) })
 }
 
 /// The verdicts that are promised, and the engine's as far as the statement goes.
@@ -143,10 +144,10 @@ fn verdicts(case: &Case, given: &Merged) -> (Value, Value) {
         .zip(&stated)
         .map(|(verdict, stated)| {
             let findings = verdict.findings.iter();
-            let places = findings.filter(|finding| STATED.contains(&finding.rule));
-            let told: BTreeSet<_> = places.map(|finding| (finding.rule, finding.at.to_string())).collect();
+            let places = findings.filter(|finding| STATED.contains(&finding.rule.name()));
+            let told: BTreeSet<_> = places.map(|finding| (finding.rule.name(), finding.at.to_string())).collect();
             // Who gets their way may hear of the conflict as well.
-            let hears = verdict.findings.iter().any(|finding| finding.rule == "mirrors/order-conflict");
+            let hears = verdict.findings.iter().any(|finding| finding.rule.name() == "mirrors/order-conflict");
             json!({ "outcome": verdict.outcome, "told": told, "loses_its_order": hears && stated.loses_its_order })
         })
         .collect();
@@ -157,7 +158,7 @@ fn verdicts(case: &Case, given: &Merged) -> (Value, Value) {
 fn orders(case: &Case, given: Merged) -> (Value, Value) {
     let mut sets = mirror_sets(case);
     sets.reverse();
-    let mut turned = merge(&Inputs { sets: &sets, sources: &registry_sources(case) });
+    let mut turned = merge(&MergeInputs { sets: &sets, sources: &registry_sources(case) });
     turned.verdicts.reverse();
     if given == turned && given.render() == turned.render() {
         return (Value::Null, Value::Null);

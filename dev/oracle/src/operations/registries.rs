@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use pullwright_golang::toml::{Document, Fault, Refusal};
 use pullwright_engine::reference::{Dialect, Reference};
 use pullwright_engine::registries::{
     CandidateError, ConfError, ConfFile, Endpoint, Problem, Recorded, RegistriesConf, Registry, SearchPath,
     ShortNameMode, ShortNameRule,
 };
+use pullwright_golang::toml::{Document, Fault, TomlRefusal};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -207,7 +207,7 @@ pub(crate) fn is_another_order(case: &Value, difference: &Difference) -> bool {
 /// Whether the engine refuses a file of the case for its depth alone.
 pub(crate) fn is_too_deep(case: &Value) -> bool {
     let Ok(mut case) = Case::deserialize(case) else { return false };
-    case.texts().any(|text| matches!(Document::parse(text), Err(Refusal { fault: Fault::Depth, .. })))
+    case.texts().any(|text| matches!(Document::parse(text), Err(TomlRefusal { fault: Fault::Depth, .. })))
 }
 
 const LOADING: &str = "loading";

@@ -1,8 +1,8 @@
-//! A manifest into the engine's values, as strictly as the API server takes it: what has the wrong type refuses the object,
-//! what has an unknown name does not count.
+//! Decodes a manifest into the engine's values as strictly as the API server does: a value of the wrong type refuses the object, an
+//! unknown field is ignored.
 
-use pullwright_findings::{DocPath, Finding};
-use pullwright_engine::mirrors::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy};
+use pullwright_engine::mirrors::{MirrorSet, MirrorSetKind, MirrorSetRule, RegistrySources, SourcePolicy};
+use pullwright_findings::{DocPath, Finding, rules};
 use serde_json::{Map, Value};
 
 /// What an object says, if it can be used at all, and what is wrong with how it is written.
@@ -11,11 +11,14 @@ pub(super) struct Decoded<T> {
     pub(super) findings: Vec<Finding>,
 }
 
-const KINDS: [Kind; 3] =
-    [Kind::ImageDigestMirrorSet, Kind::ImageTagMirrorSet, Kind::ImageContentSourcePolicy];
+const KINDS: [MirrorSetKind; 3] = [
+    MirrorSetKind::ImageDigestMirrorSet,
+    MirrorSetKind::ImageTagMirrorSet,
+    MirrorSetKind::ImageContentSourcePolicy,
+];
 const OBJECT: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
 
-pub(super) fn mirror_set(kind: Kind, name: &str, object: &Value) -> Decoded<MirrorSet> {
+pub(super) fn mirror_set(kind: MirrorSetKind, name: &str, object: &Value) -> Decoded<MirrorSet> {
     let mut reader = Reader::default();
     let rules = reader.rules(kind, object);
     reader.decoded(MirrorSet { kind, name: name.to_owned(), rules })
@@ -40,7 +43,7 @@ impl Reader {
         Decoded { value: (!self.refused).then_some(value), findings: self.findings }
     }
 
-    fn rules(&mut self, kind: Kind, object: &Value) -> Vec<Rule> {
+    fn rules(&mut self, kind: MirrorSetKind, object: &Value) -> Vec<MirrorSetRule> {
         let Some((at, spec)) = self.spec(object) else { return Vec::new() };
         let field = kind.rules_field();
         self.known(&at, spec, &[field], |name| {
@@ -55,11 +58,11 @@ impl Reader {
         items.into_iter().filter_map(|(at, item)| self.rule(kind, &at, item)).collect()
     }
 
-    fn rule(&mut self, kind: Kind, at: &DocPath, item: &Value) -> Option<Rule> {
+    fn rule(&mut self, kind: MirrorSetKind, at: &DocPath, item: &Value) -> Option<MirrorSetRule> {
         let item = self.map(at, item)?;
         let fields: &[_] = match kind {
-            Kind::ImageContentSourcePolicy => &["source", "mirrors"],
-            Kind::ImageDigestMirrorSet | Kind::ImageTagMirrorSet => {
+            MirrorSetKind::ImageContentSourcePolicy => &["source", "mirrors"],
+            MirrorSetKind::ImageDigestMirrorSet | MirrorSetKind::ImageTagMirrorSet => {
                 &["source", "mirrors", "mirrorSourcePolicy"]
             }
         };
@@ -73,7 +76,7 @@ impl Reader {
         let policy = present(item.get("mirrorSourcePolicy"))
             .filter(|_| fields.contains(&"mirrorSourcePolicy"))
             .and_then(|policy| self.policy(&at.key("mirrorSourcePolicy"), policy));
-        Some(Rule { source: source?, mirrors, policy })
+        Some(MirrorSetRule { source: source?, mirrors, policy })
     }
 
     fn policy(&mut self, at: &DocPath, value: &Value) -> Option<SourcePolicy> {
@@ -82,8 +85,7 @@ impl Reader {
             "AllowContactingSource" => Some(SourcePolicy::AllowContactingSource),
             other => {
                 let message = format!("there is no mirrorSourcePolicy {other:?}");
-                let finding = Finding::error("mirrors/policy-value", at.clone(), message);
-                self.refuse(finding.with_help("use NeverContactSource or AllowContactingSource"));
+                self.refuse(Finding::new(&rules::mirrors::POLICY_VALUE, at.clone(), message));
                 None
             }
         }
@@ -98,6 +100,7 @@ impl Reader {
         ];
         let mut sources = RegistrySources::default();
         let Some((at, spec)) = self.spec(object) else { return sources };
+        self.rest_of_image(&at, spec);
         let at = at.key("registrySources");
         let Some(lists) = present(spec.get("registrySources")) else { return sources };
         let Some(lists) = self.map(&at, lists) else { return sources };
@@ -111,11 +114,55 @@ impl Reader {
         sources
     }
 
-    /// The part that is said by people.
+    /// The fields of an Image that mean nothing here. The API server checks them all the same, and refuses the object for one.
+    fn rest_of_image(&mut self, at: &DocPath, spec: &Map<String, Value>) {
+        if let Some(config_map) = present(spec.get("additionalTrustedCA")) {
+            let at = at.key("additionalTrustedCA");
+            let name = self.map(&at, config_map).and_then(|map| self.required(&at, map, "name"));
+            name.map(|name| self.text(&at.key("name"), name));
+        }
+        let at_locations = at.key("allowedRegistriesForImport");
+        for (at, location) in self.list(&at_locations, spec.get("allowedRegistriesForImport")) {
+            let Some(location) = self.map(&at, location) else { continue };
+            present(location.get("domainName")).map(|name| self.text(&at.key("domainName"), name));
+            present(location.get("insecure")).map(|flag| self.flag(&at.key("insecure"), flag));
+        }
+        self.texts(&at.key("externalRegistryHostnames"), spec.get("externalRegistryHostnames"));
+        if let Some(mode) = present(spec.get("imageStreamImportMode")) {
+            let at = at.key("imageStreamImportMode");
+            let mode = self.text(&at, mode);
+            if let Some(mode) =
+                mode.filter(|mode| !["", "Legacy", "PreserveOriginal"].contains(&mode.as_str()))
+            {
+                let message = format!("there is no imageStreamImportMode {mode:?}");
+                let finding = Finding::new(&rules::mirrors::TYPE, at, message);
+                self.refuse(finding.with_help("use Legacy or PreserveOriginal, or remove the field"));
+            }
+        }
+    }
+
+    /// Labels and annotations are texts, which the API server insists on.
+    fn metadata(&mut self, object: &Map<String, Value>) {
+        let at = DocPath::root().key("metadata");
+        let Some(metadata) = present(object.get("metadata")).and_then(Value::as_object) else { return };
+        for field in ["labels", "annotations"] {
+            let at = at.key(field);
+            let Some(texts) = present(metadata.get(field)).and_then(|texts| self.map(&at, texts)) else {
+                continue;
+            };
+            // At the map, because a message does not show the name: any text can be one.
+            for text in texts.values().filter(|text| !text.is_string()) {
+                self.wrong_type::<()>(&at, "text for each name", text);
+            }
+        }
+    }
+
+    /// The `spec`, with its place.
     fn spec<'v>(&mut self, object: &'v Value) -> Option<(DocPath, &'v Map<String, Value>)> {
         let root = DocPath::root();
         let object = self.map(&root, object)?;
         self.known(&root, object, &OBJECT, |_| format!("known here: {}", OBJECT.join(", ")));
+        self.metadata(object);
         let spec = self.required(&root, object, "spec")?;
         let at = root.key("spec");
         self.map(&at, spec).map(|spec| (at, spec))
@@ -124,7 +171,7 @@ impl Reader {
     fn required<'v>(&mut self, at: &DocPath, map: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
         let value = present(map.get(name));
         if value.is_none() {
-            let missing = Finding::error("mirrors/required", at.clone(), format!("{name} is missing"));
+            let missing = Finding::new(&rules::mirrors::REQUIRED, at.clone(), format!("{name} is missing"));
             self.refuse(match name {
                 "source" => missing.with_help("name the registry or repository that the mirrors stand for"),
                 _ => missing,
@@ -144,7 +191,8 @@ impl Reader {
         for name in map.keys().filter(|name| !names.contains(&name.as_str())) {
             let at = at.key(name);
             let message = format!("unknown field \"{at}\"");
-            self.findings.push(Finding::error("mirrors/unknown-field", at, message).with_help(help(name)));
+            self.findings
+                .push(Finding::new(&rules::mirrors::UNKNOWN_FIELD, at, message).with_help(help(name)));
         }
     }
 
@@ -156,11 +204,15 @@ impl Reader {
         value.as_str().map(str::to_owned).or_else(|| self.wrong_type(at, "text", value))
     }
 
+    fn flag(&mut self, at: &DocPath, value: &Value) -> Option<bool> {
+        value.as_bool().or_else(|| self.wrong_type(at, "true or false", value))
+    }
+
     fn texts(&mut self, at: &DocPath, value: Option<&Value>) -> Vec<String> {
         self.list(at, value).into_iter().filter_map(|(at, item)| self.text(&at, item)).collect()
     }
 
-    /// The items with their places; none if nothing is said.
+    /// The items with their places; empty if the field is absent.
     fn list<'v>(&mut self, at: &DocPath, value: Option<&'v Value>) -> Vec<(DocPath, &'v Value)> {
         let Some(value) = present(value) else { return Vec::new() };
         let items = value.as_array().or_else(|| self.wrong_type(at, "a list", value));
@@ -177,8 +229,8 @@ impl Reader {
             Value::Object(_) => "an object",
         };
         let finding =
-            Finding::error("mirrors/type", at.clone(), format!("expected {expected}, found {found}"));
-        let quotes = expected == "text" && ["a boolean", "a number"].contains(&found);
+            Finding::new(&rules::mirrors::TYPE, at.clone(), format!("expected {expected}, found {found}"));
+        let quotes = expected.starts_with("text") && ["a boolean", "a number"].contains(&found);
         self.refuse(if quotes { finding.with_help("put it in quotes") } else { finding });
         None
     }
@@ -207,7 +259,7 @@ mod tests {
     #[test]
     fn an_object_is_read_with_the_places_of_its_list() {
         let set = mirror_set(
-            Kind::ImageTagMirrorSet,
+            MirrorSetKind::ImageTagMirrorSet,
             "a",
             &json!({"spec": {"imageTagMirrors": [
                 {"source": "a.io", "mirrors": ["b.io", "c.io"], "mirrorSourcePolicy": "NeverContactSource"},
@@ -244,7 +296,7 @@ mod tests {
                 "spec.imageDigestMirrors[0].mirrorSourcePolicy: there is no mirrorSourcePolicy \"Never\"",
             ),
         ] {
-            let set = mirror_set(Kind::ImageDigestMirrorSet, "a", &json!({"spec": spec}));
+            let set = mirror_set(MirrorSetKind::ImageDigestMirrorSet, "a", &json!({"spec": spec}));
             assert_eq!(told(&set), [expected]);
             assert!(set.value.is_none(), "{expected}");
         }
@@ -254,7 +306,7 @@ mod tests {
     fn a_name_that_nothing_reads_leaves_the_rest() {
         let rule = json!({"source": "a.io", "mirrors": ["b.io"], "mirrorSourcePolicy": "NeverContactSource"});
         let spec = json!({"spec": {"repositoryDigestMirrors": [rule], "imageDigestMirrors": []}});
-        let digests = mirror_set(Kind::ImageDigestMirrorSet, "a", &spec);
+        let digests = mirror_set(MirrorSetKind::ImageDigestMirrorSet, "a", &spec);
         assert_eq!(
             told(&digests),
             ["spec.repositoryDigestMirrors: unknown field \"spec.repositoryDigestMirrors\""]
@@ -268,7 +320,7 @@ mod tests {
         assert_eq!(digests.value.unwrap().rules, []);
 
         let policy = mirror_set(
-            Kind::ImageContentSourcePolicy,
+            MirrorSetKind::ImageContentSourcePolicy,
             "a",
             &json!({"spec": {"repositoryDigestMirrors": [rule]}}),
         );

@@ -1,18 +1,21 @@
-//! The objects of manifests that decide where images are pulled from, and what becomes of each.
+//! The objects in manifests that decide where images are pulled from, and the verdict on each.
 //!
 //! Manifests are read from the tree that has the places, and not into the API's types: those stop at the first fault and know
 //! neither line nor column.
 
+#[cfg(test)]
+mod agreement;
 mod decode;
 mod recognise;
 
 use std::collections::HashMap;
 
 use pullwright_documents::Node;
-use pullwright_findings::{DocPath, Finding, Severity};
 use pullwright_engine::mirrors::{
-    Inputs, Merged, MirrorSet, ObjectName, Outcome, Payload, RegistrySources, merge, merge_protecting,
+    MergeInputs, Merged, MirrorSet, ObjectName, ObjectOutcome, Payload, RegistrySources, merge,
+    merge_protecting,
 };
+use pullwright_findings::{DocPath, Finding, Severity, rules};
 
 use super::manifests::{ManifestFile, objects_of};
 use crate::diagnostic::{File, Message, Visibility};
@@ -79,8 +82,7 @@ fn replace(objects: &mut [MirrorObject<'_>]) {
         let place = format!("{}:{}", later.file.path.display(), later.line);
         let message = format!("a later {} replaces this one: {place}", later.name);
         let at = DocPath::root().key("metadata").key("name");
-        let finding = Finding::error("mirrors/replaced", at, message);
-        objects[index].refuse(finding.with_help("give each object a name of its own, or remove one"));
+        objects[index].refuse(Finding::new(&rules::mirrors::REPLACED, at, message));
     }
 }
 
@@ -96,7 +98,7 @@ pub(crate) struct Judged<'f> {
 /// What became of an object.
 pub(crate) struct Judgement<'f> {
     pub(crate) object: MirrorObject<'f>,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: ObjectOutcome,
     pub(crate) messages: Vec<Message>,
 }
 
@@ -111,7 +113,7 @@ pub(crate) fn judge<'f>(objects: Vec<MirrorObject<'f>>, payload: Option<&Payload
             Says::Nothing => {}
         }
     }
-    let inputs = Inputs { sets: &sets, sources: &sources };
+    let inputs = MergeInputs { sets: &sets, sources: &sources };
     let merged = payload.map_or_else(|| merge(&inputs), |payload| merge_protecting(&inputs, payload));
     let mut of_sets = merged.verdicts.iter();
     let verdicts = objects.into_iter().map(|object| {
@@ -120,7 +122,7 @@ pub(crate) fn judge<'f>(objects: Vec<MirrorObject<'f>>, payload: Option<&Payload
             Says::Registries(_) => Some(&merged.sources),
             Says::Nothing => None,
         };
-        let outcome = verdict.map_or(Outcome::Rejected, |verdict| outcome(&object, verdict.outcome));
+        let outcome = verdict.map_or(ObjectOutcome::Rejected, |verdict| outcome(&object, verdict.outcome));
         let findings = object.findings.iter().chain(verdict.iter().flat_map(|verdict| &verdict.findings));
         let written = object.shown().written(object.node);
         let mut messages: Vec<_> = findings.map(|finding| written.finding(finding)).collect();
@@ -128,18 +130,19 @@ pub(crate) fn judge<'f>(objects: Vec<MirrorObject<'f>>, payload: Option<&Payload
         Judgement { object, outcome, messages }
     });
     let verdicts = verdicts.collect();
-    let counts: Vec<_> = merged.verdicts.iter().map(|verdict| verdict.outcome != Outcome::Rejected).collect();
+    let counts: Vec<_> =
+        merged.verdicts.iter().map(|verdict| verdict.outcome != ObjectOutcome::Rejected).collect();
     let sets = sets.into_iter().zip(counts).filter_map(|(set, counts)| counts.then_some(set)).collect();
     Judged { merged, sets, sources, verdicts }
 }
 
 /// What was not even read is missing from what the engine saw.
-fn outcome(object: &MirrorObject<'_>, of_the_rest: Outcome) -> Outcome {
+fn outcome(object: &MirrorObject<'_>, of_the_rest: ObjectOutcome) -> ObjectOutcome {
     let left_out = object.findings.iter().any(|finding| finding.severity == Severity::Error);
     let empty = matches!(&object.says, Says::Mirrors(set) if set.rules.is_empty());
     match of_the_rest {
-        _ if left_out && empty => Outcome::Rejected,
-        Outcome::Applied if left_out => Outcome::Partly,
+        _ if left_out && empty => ObjectOutcome::Rejected,
+        ObjectOutcome::Applied if left_out => ObjectOutcome::Partly,
         outcome => outcome,
     }
 }

@@ -1,8 +1,8 @@
 //! Which objects decide where images are pulled from, and under which name the API server has them.
 
 use pullwright_documents::Node;
-use pullwright_findings::{DocPath, Finding};
-use pullwright_engine::mirrors::{Kind, ObjectName, RegistrySources};
+use pullwright_engine::mirrors::{MirrorSetKind, ObjectName, RegistrySources};
+use pullwright_findings::{DocPath, Finding, rules};
 
 use super::decode::{self, Decoded};
 use super::{MirrorObject, Says};
@@ -12,7 +12,7 @@ use crate::inputs::object_name;
 const CONFIG: &str = "config.openshift.io/v1";
 const OPERATOR: &str = "operator.openshift.io/v1alpha1";
 
-/// What a manifest says about mirrors and registries; none if it is about something else.
+/// Reads a manifest about mirrors and registries; `None` for all other kinds.
 pub(super) fn object<'f>(file: &'f ManifestFile, object: Object<'f>) -> Option<MirrorObject<'f>> {
     let kind = kind_of(object)?;
     let metadata = object.node.get("metadata");
@@ -46,7 +46,7 @@ fn says<T>(decoded: Decoded<T>, says: impl FnOnce(T) -> Says) -> (Says, Vec<Find
 
 #[derive(Clone, Copy)]
 enum Recognised {
-    Mirrors(Kind),
+    Mirrors(MirrorSetKind),
     Image,
     /// A kind that OpenShift defines and nothing reads.
     ContentPolicy,
@@ -56,9 +56,9 @@ fn kind_of(object: Object<'_>) -> Option<Recognised> {
     // Others have kinds with such common names.
     let of_config = object.api_version.starts_with("config.openshift.io/");
     match object.kind {
-        "ImageDigestMirrorSet" => Some(Recognised::Mirrors(Kind::ImageDigestMirrorSet)),
-        "ImageTagMirrorSet" => Some(Recognised::Mirrors(Kind::ImageTagMirrorSet)),
-        "ImageContentSourcePolicy" => Some(Recognised::Mirrors(Kind::ImageContentSourcePolicy)),
+        "ImageDigestMirrorSet" => Some(Recognised::Mirrors(MirrorSetKind::ImageDigestMirrorSet)),
+        "ImageTagMirrorSet" => Some(Recognised::Mirrors(MirrorSetKind::ImageTagMirrorSet)),
+        "ImageContentSourcePolicy" => Some(Recognised::Mirrors(MirrorSetKind::ImageContentSourcePolicy)),
         "ImageContentPolicy" if of_config => Some(Recognised::ContentPolicy),
         "Image" if of_config => Some(Recognised::Image),
         _ => None,
@@ -76,7 +76,7 @@ impl Recognised {
 
     fn api_version(self) -> &'static str {
         match self {
-            Self::Mirrors(Kind::ImageContentSourcePolicy) => OPERATOR,
+            Self::Mirrors(MirrorSetKind::ImageContentSourcePolicy) => OPERATOR,
             Self::Mirrors(_) | Self::Image | Self::ContentPolicy => CONFIG,
         }
     }
@@ -87,31 +87,30 @@ impl Recognised {
         let (kind, served) = (self.as_str(), self.api_version());
         if let Self::ContentPolicy = self {
             let message = "no runtime and no operator reads ImageContentPolicy";
-            let help = "write an ImageDigestMirrorSet, whose list is imageDigestMirrors";
-            return Some(Finding::error("mirrors/kind", root.key("kind"), message).with_help(help));
+            return Some(Finding::new(&rules::mirrors::KIND, root.key("kind"), message));
         }
         if api_version != served {
             let message = format!("there is no {kind} in {api_version:?}");
-            let finding = Finding::error("mirrors/api-version", root.key("apiVersion"), message);
+            let finding = Finding::new(&rules::mirrors::API_VERSION, root.key("apiVersion"), message);
             return Some(finding.with_help(format!("write apiVersion: {served}")));
         }
         if name.is_empty() {
-            return Some(Finding::error(
-                "mirrors/required",
+            return Some(Finding::new(
+                &rules::mirrors::REQUIRED,
                 root.key("metadata"),
                 "metadata.name is missing",
             ));
         }
         if !object_name::is_valid(name) {
             let at = root.key("metadata").key("name");
-            let finding = Finding::error("mirrors/name", at, object_name::refusal(name));
+            let finding = Finding::new(&rules::mirrors::NAME, at, object_name::refusal(name));
             return Some(finding.with_help(object_name::HELP));
         }
         let singleton = RegistrySources::object().name;
         if matches!(self, Self::Image) && name != singleton {
-            let message = format!("an Image of the name {name:?} counts for nothing");
-            let finding = Finding::error("mirrors/name", root.key("metadata").key("name"), message);
-            return Some(finding.with_help(format!("the one that counts is called {singleton}")));
+            let message = format!("an Image named {name:?} has no effect");
+            let finding = Finding::new(&rules::mirrors::NAME, root.key("metadata").key("name"), message);
+            return Some(finding.with_help(format!("name it {singleton}")));
         }
         None
     }
@@ -120,8 +119,7 @@ impl Recognised {
 /// A name that its map has twice: most often a forgotten dash, which would lose a whole rule. No client sends such an object.
 fn repeated(object: &Node) -> Option<Finding> {
     let at = repeated_below(object, &DocPath::root())?;
-    let finding = Finding::error("mirrors/duplicate-field", at.clone(), format!("duplicate field \"{at}\""));
-    Some(finding.with_help("is a dash missing before it, for a new item of the list?"))
+    Some(Finding::new(&rules::mirrors::DUPLICATE_FIELD, at.clone(), format!("duplicate field \"{at}\"")))
 }
 
 fn repeated_below(node: &Node, at: &DocPath) -> Option<DocPath> {

@@ -11,7 +11,7 @@ use super::super::{Capability, CertsD, DEFAULT_FOLDER, Host, HostsToml, folder_n
 use super::endpoint::endpoint;
 use super::rewrite::{Apart, Rewrite};
 use super::value::{entries, list, map, refuse, text};
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
 /// A file that K3s accepts.
@@ -212,7 +212,7 @@ impl Registries {
     fn unknown(&mut self, map: &Map<String, Value>, known: &[&str], at: &DocPath) {
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
             let message = format!("unknown key {} is ignored", quote(key));
-            let finding = Finding::warning("k3s/unknown-key", at.key(key), message);
+            let finding = Finding::new(&rules::k3s::UNKNOWN_KEY, at.key(key), message);
             self.findings.push(finding.with_help(format!("known here: {}", known.join(", "))));
         }
     }
@@ -246,19 +246,16 @@ fn of<'c>(configs: &'c BTreeMap<String, Tls>, host: &str) -> Option<&'c Tls> {
 }
 
 fn credentials(at: DocPath) -> Finding {
-    Finding::warning("k3s/credentials", at, "credentials are not taken over into mirror sets").with_help(
-        "put them into a pull secret of the namespaces that need them, or into the node's own auth file",
-    )
+    Finding::new(&rules::k3s::CREDENTIALS, at, "credentials are not taken over into mirror sets")
 }
 
 fn ignored_endpoint(address: &str, at: DocPath) -> Finding {
-    let message = format!("nothing can be asked of {}: it is ignored", quote(&without_user(address)));
-    Finding::warning("k3s/endpoint", at, message).with_help("write https://host[:port] or http://host[:port]")
+    let message = format!("{} is not a usable address and is ignored", quote(&without_user(address)));
+    Finding::new(&rules::k3s::ENDPOINT, at, message)
 }
 
 fn unsupported_rewrite(pattern: &str, at: DocPath) -> Finding {
     let message =
         format!("the rewrite {} cannot be written in a mirror set; its mirrors are left out", quote(pattern));
-    Finding::error("k3s/rewrite", at, message)
-        .with_help("write rules for paths by hand, or rewrites like \"^path/(.*)$\": \"other/path/$1\" of different paths")
+    Finding::new(&rules::k3s::REWRITE, at, message)
 }

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::super::plan::plan;
 use super::super::render::{HEADER, by_host, url};
-use super::super::{Capability, Host, Scheme, unsaid};
+use super::super::{Capability, Host, Scheme, unsupported};
 use super::Registries;
-use pullwright_findings::Finding;
-use pullwright_golang::quote::quote;
 use crate::reference::contacted_host;
 use crate::registries::RegistriesConf;
+use pullwright_findings::Finding;
+use pullwright_golang::quote::quote;
 
 /// The file, and what does not hold on a node that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Rendered {
 pub fn render(conf: &RegistriesConf, hosts: &[String]) -> Rendered {
     let file = File::new(conf, hosts);
     let findings = match Registries::read(&file.value()) {
-        Ok(read) => unsaid::findings(conf, &read.certs_d(), hosts, unsaid::Runtime::K3s),
+        Ok(read) => unsupported::findings(conf, &read.certs_d(), hosts, unsupported::TargetRuntime::K3s),
         // The types are those that it takes.
         Err(_) => Vec::new(),
     };

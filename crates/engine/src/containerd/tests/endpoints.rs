@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::containerd::{By, CertsD, Folder, Role, folder_name, host_of_folder};
+use crate::containerd::{By, CertsD, EndpointRole, Folder, folder_name, host_of_folder};
 use crate::reference::{Dialect, Reference};
 
 fn fixtures() -> PathBuf {
@@ -93,8 +93,8 @@ fn a_credential_is_addressed_to_the_host_that_is_connected_to() {
         let reference = Reference::parse(Dialect::Runtime, image).unwrap();
         certs.sources(&reference).iter().map(|endpoint| (endpoint.role, endpoint.server_address())).collect()
     };
-    let hub = (Role::Server, "https://registry-1.docker.io".to_owned());
-    let mirror = (Role::Host, "http://127.0.0.1:5000".to_owned());
+    let hub = (EndpointRole::Server, "https://registry-1.docker.io".to_owned());
+    let mirror = (EndpointRole::Host, "http://127.0.0.1:5000".to_owned());
     assert_eq!(addresses("nginx:1"), std::slice::from_ref(&hub));
     assert_eq!(addresses(&format!("nginx:1@sha256:{}", "a".repeat(64))), [mirror, hub]);
     assert!(certs.endpoints("docker.io")[0].serves(By::Digest));

@@ -4,7 +4,7 @@ use crate::containerd::HostsToml;
 
 fn findings(text: &str) -> Vec<String> {
     let file = HostsToml::parse(text).unwrap();
-    file.findings().iter().map(|finding| format!("{} {}", finding.rule, finding.at)).collect()
+    file.findings().iter().map(|finding| format!("{} {}", finding.rule.name(), finding.at)).collect()
 }
 
 #[test]
@@ -12,11 +12,8 @@ fn what_is_passed_over_is_told() {
     let text = "server = 'https://s.io'\nskipverify = true\n[host.'https://a.io']\nserver = 'https://b.io'\n\
         [host.'https://a.io'.rewrite]\n'a' = 'b'\n[host.'https://a.io'.host.'https://c.io']\n";
     let file = HostsToml::parse(text).unwrap();
-    let told: Vec<_> = file
-        .findings()
-        .iter()
-        .map(|finding| format!("{}: {}", finding.at, finding.help.as_deref().unwrap_or_default()))
-        .collect();
+    let told: Vec<_> =
+        file.findings().iter().map(|finding| format!("{}: {}", finding.at, finding.remedy())).collect();
     assert_eq!(
         told,
         [

@@ -10,7 +10,7 @@ use super::render::conf;
 use crate::containerd::asked::Asking;
 use crate::containerd::render::planned;
 use crate::containerd::{CertsD, Imported, host_of_folder, import, render};
-use crate::mirrors::{Inputs, Kind, Outcome, SourcePolicy, merge};
+use crate::mirrors::{MergeInputs, MirrorSetKind, ObjectOutcome, SourcePolicy, merge};
 use crate::registries::RegistriesConf;
 
 fn read(folder: &str, text: &str) -> Imported {
@@ -23,7 +23,7 @@ fn rules(imported: &Imported) -> Vec<String> {
     let sets = imported.sets("x");
     let each = sets.iter().flat_map(|set| set.rules.iter().map(|rule| (set.kind, rule)));
     each.map(|(kind, rule)| {
-        let kind = if kind == Kind::ImageDigestMirrorSet { "digest" } else { "tag" };
+        let kind = if kind == MirrorSetKind::ImageDigestMirrorSet { "digest" } else { "tag" };
         let never = if rule.policy == Some(SourcePolicy::NeverContactSource) { " only" } else { "" };
         format!("{kind} {}: {}{never}", rule.source, rule.mirrors.join(" "))
     })
@@ -31,7 +31,7 @@ fn rules(imported: &Imported) -> Vec<String> {
 }
 
 fn told(imported: &Imported) -> Vec<String> {
-    imported.findings.iter().map(|(_, finding)| format!("{} {}", finding.rule, finding.at)).collect()
+    imported.findings.iter().map(|(_, finding)| format!("{} {}", finding.rule.name(), finding.at)).collect()
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_mirror_that_is_verified_for_one_registry_stays_verified() {
     assert_eq!(both.sources.insecure, [""; 0]);
     let [(file, finding)] = both.findings.as_slice() else { panic!("{:?}", both.findings) };
     assert_eq!(
-        (*file, finding.rule, finding.at.to_string()),
+        (*file, finding.rule.name(), finding.at.to_string()),
         (0, "import/insecure", "host.https://m.io".to_owned())
     );
     assert_eq!(
@@ -179,9 +179,9 @@ fn back(certs: &CertsD) -> RegistriesConf {
     let imported = import(certs).imported();
     assert_eq!(imported.findings, [], "everything can be said");
     let sets = imported.sets("imported");
-    let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });
+    let merged = merge(&MergeInputs { sets: &sets, sources: &imported.sources });
     for verdict in &merged.verdicts {
-        assert_eq!(verdict.outcome, Outcome::Applied, "{verdict:?}");
+        assert_eq!(verdict.outcome, ObjectOutcome::Applied, "{verdict:?}");
     }
     merged.registries_conf(PathBuf::from("registries.conf")).unwrap()
 }

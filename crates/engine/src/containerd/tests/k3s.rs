@@ -9,7 +9,7 @@ use super::render::conf;
 use crate::containerd::asked::Asking;
 use crate::containerd::host_of_folder;
 use crate::containerd::k3s::{File, Registries, render};
-use crate::mirrors::{Inputs, merge};
+use crate::mirrors::{MergeInputs, merge};
 use crate::registries::{ConfFile, RegistriesConf};
 
 fn rules(document: &Value) -> Vec<String> {
@@ -21,7 +21,7 @@ fn rules(document: &Value) -> Vec<String> {
 
 fn told(document: &Value) -> Vec<String> {
     let imported = Registries::read(document).unwrap().import().imported();
-    imported.findings.iter().map(|(_, finding)| format!("{} {}", finding.rule, finding.at)).collect()
+    imported.findings.iter().map(|(_, finding)| format!("{} {}", finding.rule.name(), finding.at)).collect()
 }
 
 #[test]
@@ -160,9 +160,9 @@ proptest! {
         let before = read(&RegistriesConf::merge([(PathBuf::from("registries.conf"), file)]));
         let imported = before.import().imported();
         // A source that is asked before its mirrors is told, and asked after them.
-        prop_assume!(imported.findings.iter().all(|(_, finding)| finding.rule != "import/source-first"));
+        prop_assume!(imported.findings.iter().all(|(_, finding)| finding.rule.name() != "import/source-first"));
         let sets = imported.sets("imported");
-        let merged = merge(&Inputs { sets: &sets, sources: &imported.sources });
+        let merged = merge(&MergeInputs { sets: &sets, sources: &imported.sources });
         let after = read(&merged.registries_conf(PathBuf::from("registries.conf")).unwrap());
         prop_assert!(merged.registries.iter().all(|entry| !entry.blocked), "{} becomes {:?}", text, merged);
         for (folder, _) in before.certs_d().folders() {
@@ -179,7 +179,7 @@ fn what_k3s_cannot_be_told_is_told() {
         let findings = render(&conf(text), &[]).findings;
         findings
             .into_iter()
-            .map(|finding| format!("{:?} {} {}", finding.severity, finding.rule, finding.at))
+            .map(|finding| format!("{:?} {} {}", finding.severity, finding.rule.name(), finding.at))
             .collect()
     };
     let mirror = "[[registry.mirror]]\nlocation = 'a.io'\n";

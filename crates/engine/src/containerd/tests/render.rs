@@ -41,7 +41,7 @@ fn every_configuration_becomes_these_files_and_findings() {
             .iter()
             .map(|finding| {
                 let severity = format!("{:?}", finding.severity).to_lowercase();
-                format!("{severity} {} {}\n  {}\n", finding.rule, finding.at, finding.message)
+                format!("{severity} {} {}\n  {}\n", finding.rule.name(), finding.at, finding.message)
             })
             .collect();
         assert_eq!(rendered.files, written(&folder.join("certs.d")), "{}", folder.display());
@@ -54,4 +54,19 @@ fn every_configuration_becomes_these_files_and_findings() {
         count += 1;
     }
     assert!(count > 10, "the fixtures are there");
+}
+
+#[test]
+fn what_many_paths_of_one_registry_cannot_express_is_told_in_text_that_grows_with_them_alone() {
+    let told = |paths: usize| {
+        let entries = (0..paths).map(|n| {
+            format!("[[registry]]\nlocation = 'q.io/t{n}'\n[[registry.mirror]]\nlocation = 'm{n}.io/t{n}'\n")
+        });
+        let conf = conf(&entries.collect::<String>());
+        let rendered = render(&conf, &[]);
+        assert_eq!(rendered.findings.len(), paths + 1);
+        rendered.findings.iter().map(|finding| finding.message.len()).sum::<usize>()
+    };
+    let (some, more) = (told(200), told(400));
+    assert!(more < 3 * some, "{some} bytes for 200 paths, {more} for 400");
 }

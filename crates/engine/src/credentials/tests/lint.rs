@@ -35,7 +35,7 @@ fn each_trap_is_told_once() {
         ),
         (
             r#"{"q.io": {"username": "u", "password": "s3cret"}}"#,
-            "auths.q.io: the runtime reads nothing of an entry without auth",
+            "auths.q.io: the runtime ignores an entry without auth",
         ),
         (r#"{"q.io/": {"auth": "dTpw"}}"#, "auths.q.io/: the runtime never finds a key that ends in a slash"),
         (
@@ -54,7 +54,7 @@ fn each_trap_is_told_once() {
         assert_eq!(told(auths), [expected]);
     }
     let store = auth_file(r#"{"credsStore": "x"}"#).findings();
-    assert_eq!(store[0].rule, "auth-file/creds-store");
+    assert_eq!(store[0].rule.name(), "auth-file/creds-store");
     let refused = AuthFile::parse(br#"{"auths": {"q.io": []}}"#).unwrap_err().finding();
     assert_eq!(refused.at.to_string(), "auths.q.io");
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::ApiVersion;
 use crate::credentials::Sensitive;
-use pullwright_golang::json::{Kind, RawValue, SyntaxError};
+use pullwright_golang::json::{JsonKind, RawValue, SyntaxError};
 use pullwright_golang::marshal::marshal_text;
 
 const KIND: &str = "CredentialProviderRequest";
@@ -31,7 +31,7 @@ pub enum RequestError {
     Syntax(#[from] SyntaxError),
     /// JSON, but not an object.
     #[error("read credential provider request: expected an object, found {}", .0.noun())]
-    NotAnObject(Kind),
+    NotAnObject(JsonKind),
     /// Another kind, or none.
     #[error("read credential provider request: kind is {found:?}, expected \"CredentialProviderRequest\"")]
     UnknownKind {
@@ -52,7 +52,7 @@ pub enum RequestError {
         /// The field.
         field: &'static str,
         /// What it holds.
-        found: Kind,
+        found: JsonKind,
         /// What it should hold.
         expected: &'static str,
     },
@@ -94,7 +94,7 @@ impl Request {
     /// What is not a request of a known version, by name.
     pub fn parse(stdin: &[u8]) -> Result<Self, RequestError> {
         let document = RawValue::parse(stdin)?;
-        if document.kind() != Kind::Object {
+        if document.kind() != JsonKind::Object {
             return Err(RequestError::NotAnObject(document.kind()));
         }
         let found = text_field(document, "kind")?;
@@ -172,7 +172,7 @@ fn beginning(name: &str) -> String {
 /// The last member of that name, as Go takes it; a null counts as not there.
 fn field<'a>(document: RawValue<'a>, name: &str) -> Option<RawValue<'a>> {
     let named = document.members().filter(|(member, _)| member == name);
-    named.map(|(_, value)| value).filter(|value| value.kind() != Kind::Null).last()
+    named.map(|(_, value)| value).filter(|value| value.kind() != JsonKind::Null).last()
 }
 
 fn text_field(document: RawValue<'_>, name: &'static str) -> Result<String, RequestError> {
@@ -191,7 +191,7 @@ fn text_map_field(
     let Some(map) = field(document, name) else {
         return Ok(BTreeMap::new());
     };
-    if map.kind() != Kind::Object {
+    if map.kind() != JsonKind::Object {
         return Err(RequestError::WrongType {
             field: name,
             found: map.kind(),

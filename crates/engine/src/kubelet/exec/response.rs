@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use super::ApiVersion;
 use crate::credentials::Sensitive;
-use pullwright_golang::duration::Duration;
-use pullwright_golang::json::{Kind, RawValue};
-use pullwright_golang::marshal::marshal_text;
 use crate::kubelet::header::{Header, HeaderError};
+use pullwright_golang::duration::Duration;
+use pullwright_golang::json::{JsonKind, RawValue};
+use pullwright_golang::marshal::marshal_text;
 
 const KIND: &str = "CredentialProviderResponse";
 
@@ -155,7 +155,7 @@ impl Response {
 }
 
 fn auth_map(value: RawValue<'_>) -> Result<BTreeMap<String, AuthConfig>, ResponseError> {
-    if value.kind() != Kind::Object {
+    if value.kind() != JsonKind::Object {
         return Err(ResponseError::Decode);
     }
     let mut map = BTreeMap::new();
@@ -174,7 +174,7 @@ fn members<'a, const N: usize>(
     document: RawValue<'a>,
     names: [&str; N],
 ) -> Result<[Option<RawValue<'a>>; N], ResponseError> {
-    if !matches!(document.kind(), Kind::Object | Kind::Null) {
+    if !matches!(document.kind(), JsonKind::Object | JsonKind::Null) {
         return Err(ResponseError::Decode);
     }
     let mut values = [None; N];
@@ -184,7 +184,7 @@ fn members<'a, const N: usize>(
         if !seen.insert(position) {
             return Err(ResponseError::Decode);
         }
-        values[position] = (value.kind() != Kind::Null).then_some(value);
+        values[position] = (value.kind() != JsonKind::Null).then_some(value);
     }
     Ok(values)
 }

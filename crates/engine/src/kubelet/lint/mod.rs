@@ -1,12 +1,12 @@
-//! What a person should know about a `CredentialProviderConfig` before the kubelet reads it: what it refuses,
-//! and what it accepts although it does not do what its author wants.
+//! Checks a `CredentialProviderConfig`: what the kubelet refuses, and what it accepts although it does not do what
+//! its author wants.
 
 use std::collections::HashSet;
 
 use super::config::{CredentialProviderConfig, Provider, TokenCacheType};
 use super::decode::decode;
 use super::validate::validate;
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::duration::Duration;
 use pullwright_golang::quote::quote;
 
@@ -26,7 +26,7 @@ pub fn lint(json: &[u8]) -> Vec<Finding> {
     let raw = match decode(json) {
         Ok(raw) => raw,
         Err(error) => {
-            let finding = |(at, message)| Finding::error("kubelet/decode", at, message);
+            let finding = |(at, message)| Finding::new(&rules::kubelet::DECODE, at, message);
             return error.faults().into_iter().map(finding).collect();
         }
     };
@@ -38,7 +38,7 @@ pub fn lint(json: &[u8]) -> Vec<Finding> {
             let at = providers.index(index).key("name");
             let message =
                 format!("duplicate provider name {} found in configuration file(s)", quote(&provider.name));
-            findings.push(Finding::error("kubelet/duplicate-name", at, message));
+            findings.push(Finding::new(&rules::kubelet::DUPLICATE_NAME, at, message));
         }
     }
     match validate(raw) {
@@ -47,13 +47,13 @@ pub fn lint(json: &[u8]) -> Vec<Finding> {
             // The kubelet does not get this far when a name is there twice.
             let told = |message: &str| message.starts_with("providers.name: Duplicate value");
             let broken = violations.into_iter().filter(|violation| !told(&violation.message));
-            findings.extend(broken.map(|it| Finding::error("kubelet/invalid", it.at, it.message)));
+            findings.extend(broken.map(|it| Finding::new(&rules::kubelet::INVALID, it.at, it.message)));
         }
     }
     findings
 }
 
-/// Everything that the kubelet accepts and that is most likely not meant.
+/// Reports what the kubelet accepts although it is most likely a mistake.
 #[must_use]
 pub fn warnings(config: &CredentialProviderConfig) -> Vec<Finding> {
     let providers = DocPath::root().key("providers");
@@ -62,10 +62,7 @@ pub fn warnings(config: &CredentialProviderConfig) -> Vec<Finding> {
         let at = providers.index(index);
         if provider.name.is_empty() {
             let message = "a provider without a name has no executable: the kubelet does not start";
-            findings.push(
-                Finding::warning("kubelet/empty-name", at.key("name"), message)
-                    .with_help("set name to the file name of the executable"),
-            );
+            findings.push(Finding::new(&rules::kubelet::EMPTY_NAME, at.key("name"), message));
         }
         findings.extend(pattern_warnings(&at.key("matchImages"), provider));
         if provider.name == OUR_PROVIDER {
@@ -80,8 +77,8 @@ fn pattern_warnings(at: &DocPath, provider: &Provider) -> Vec<Finding> {
     for (index, pattern) in provider.match_images.iter().enumerate() {
         let at = at.index(index);
         if provider.match_images[..index].contains(pattern) {
-            let message = format!("`{pattern}` is there twice");
-            findings.push(Finding::warning("kubelet/repeated-pattern", at, message).with_help("remove one"));
+            let message = format!("`{pattern}` is listed twice");
+            findings.push(Finding::new(&rules::kubelet::REPEATED_PATTERN, at, message));
         } else {
             findings.extend(pattern::warning(&at, pattern));
         }
@@ -97,26 +94,25 @@ fn our_provider_warnings(at: &DocPath, provider: &Provider) -> Vec<Finding> {
             "{OUR_PROVIDER} writes a file for each pull, and for {} the kubelet may not ask it again: a second image of the same registry is then pulled without credentials",
             provider.default_cache_duration
         );
-        findings.push(
-            Finding::warning("kubelet/cached-provider", at.key("defaultCacheDuration"), message)
-                .with_help("set defaultCacheDuration to \"0s\""),
-        );
+        findings.push(Finding::new(
+            &rules::kubelet::CACHED_PROVIDER,
+            at.key("defaultCacheDuration"),
+            message,
+        ));
     }
     let attributes_at = at.key("tokenAttributes");
     match &provider.token_attributes {
         None => {
-            let message = format!("{OUR_PROVIDER} is given no token, and without one it can read no Secret");
-            findings.push(
-                Finding::warning("kubelet/provider-without-token", attributes_at, message)
-                    .with_help("add tokenAttributes with the API server's audience and cacheType: Token"),
-            );
+            let message = format!("{OUR_PROVIDER} gets no token, and cannot read Secrets without one");
+            findings.push(Finding::new(&rules::kubelet::PROVIDER_WITHOUT_TOKEN, attributes_at, message));
         }
         Some(attributes) if attributes.cache_type == TokenCacheType::ServiceAccount => {
-            let message = "with cacheType ServiceAccount one pod's answer is taken for another's pull, for which no file was written";
-            findings.push(
-                Finding::warning("kubelet/shared-cache", attributes_at.key("cacheType"), message)
-                    .with_help("set cacheType to Token"),
-            );
+            let message = "with cacheType ServiceAccount, the kubelet uses the answer for one Pod for the pull of another, for which no file was written";
+            findings.push(Finding::new(
+                &rules::kubelet::SHARED_CACHE,
+                attributes_at.key("cacheType"),
+                message,
+            ));
         }
         Some(_) => {}
     }

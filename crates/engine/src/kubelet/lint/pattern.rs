@@ -1,25 +1,25 @@
-//! What is odd about one `matchImages` entry, seen from the names that the kubelet matches it against: always a
+//! Checks one `matchImages` entry against the names that the kubelet compares it with. These are always a
 //! host and a path, `index.docker.io` and short names turned to `docker.io`, without tag and digest.
 
-use pullwright_findings::{DocPath, Finding};
 use crate::kubelet::ImagePattern;
 use crate::reference::DOCKER_HUB_INDEX;
+use pullwright_findings::{DocPath, Finding, Rule, rules};
 
-/// The first and gravest thing to say about a pattern.
+/// The most serious warning about a pattern.
 pub(super) fn warning(at: &DocPath, pattern: &ImagePattern) -> Option<Finding> {
     let parts = Parts::of(pattern);
     let said = parts.dropped().or_else(|| parts.host_warning()).or_else(|| parts.path_warning())?;
     let message = format!("`{pattern}` {}", said.message);
-    Some(Finding::warning(said.rule, at.clone(), message).with_help(said.help))
+    Some(Finding::new(said.rule, at.clone(), message).with_help(said.help))
 }
 
 struct Said {
-    rule: &'static str,
+    rule: &'static Rule,
     message: String,
     help: String,
 }
 
-fn said(rule: &'static str, message: impl Into<String>, help: impl Into<String>) -> Said {
+fn said(rule: &'static Rule, message: impl Into<String>, help: impl Into<String>) -> Said {
     Said { rule, message: message.into(), help: help.into() }
 }
 
@@ -52,7 +52,11 @@ impl<'a> Parts<'a> {
     fn dropped(&self) -> Option<Said> {
         if let Some((scheme @ ("http" | "https"), rest)) = self.text.split_once("://") {
             let message = format!("never matches: the kubelet takes `{scheme}` for the host");
-            return Some(said("kubelet/scheme", message, format!("write `{}`", rest.trim_end_matches('/'))));
+            return Some(said(
+                &rules::kubelet::SCHEME,
+                message,
+                format!("write `{}`", rest.trim_end_matches('/')),
+            ));
         }
         let authority = self.text.split('/').next().unwrap_or_default();
         if self.text.contains(['?', '#']) || authority.contains('@') {
@@ -60,7 +64,11 @@ impl<'a> Parts<'a> {
             let message = format!(
                 "is read as `{effective}`: a user, and what follows `?` or `#`, is dropped; `?` is no glob"
             );
-            return Some(said("kubelet/dropped-part", message, format!("write `{effective}`, or use `*`")));
+            return Some(said(
+                &rules::kubelet::DROPPED_PART,
+                message,
+                format!("write `{effective}`, or use `*`"),
+            ));
         }
         None
     }
@@ -69,24 +77,28 @@ impl<'a> Parts<'a> {
         let host = self.host.as_str();
         if host.is_empty() {
             return Some(said(
-                "kubelet/no-host",
+                &rules::kubelet::NO_HOST,
                 "never matches: it has no host",
                 "begin with the registry's host",
             ));
         }
         if host == DOCKER_HUB_INDEX && self.port.is_empty() {
             let message = "never matches: images of Docker Hub are always called `docker.io/…`";
-            return Some(said("kubelet/docker-io", message, format!("write `docker.io{}`", self.path)));
+            return Some(said(
+                &rules::kubelet::DOCKER_IO,
+                message,
+                format!("write `docker.io{}`", self.path),
+            ));
         }
         if host.starts_with('[') {
             let message = "never matches: without a port an IPv6 address is read as a glob";
-            return Some(said("kubelet/ipv6-without-port", message, "add the port: `[::1]:5000`"));
+            return Some(said(&rules::kubelet::IPV6_WITHOUT_PORT, message, "add the port: `[::1]:5000`"));
         }
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '*' | ':');
         if let Some(odd) = host.chars().find(|c| !known(*c)) {
             let message = format!("never matches: no image's host has `{odd}`");
             return Some(said(
-                "kubelet/impossible-host",
+                &rules::kubelet::IMPOSSIBLE_HOST,
                 message,
                 "globs in hosts are `*`, within one label",
             ));
@@ -94,7 +106,7 @@ impl<'a> Parts<'a> {
         if host.contains(|c: char| c.is_ascii_uppercase()) {
             let message = "matches only images whose host is written in the same capitals";
             return Some(said(
-                "kubelet/upper-case",
+                &rules::kubelet::UPPER_CASE,
                 message,
                 format!("write `{}`", self.text.to_lowercase()),
             ));
@@ -106,16 +118,16 @@ impl<'a> Parts<'a> {
                 "never matches: a first part without dot and port is not a host but a namespace of Docker Hub"
             };
             let help = "write as many labels as the host has (`*.*`, `*.example.com`), or add the port";
-            return Some(said("kubelet/single-label-host", message, help));
+            return Some(said(&rules::kubelet::SINGLE_LABEL_HOST, message, help));
         }
         match self.port.as_str() {
             "" => None,
             port @ ("443" | "80") => {
                 let message = format!("matches only images written with `:{port}`");
-                Some(said("kubelet/port", message, format!("write `{host}{}`, or both", self.path)))
+                Some(said(&rules::kubelet::PORT, message, format!("write `{host}{}`, or both", self.path)))
             }
             port if port.starts_with('0') || port.parse::<u16>().is_err() => Some(said(
-                "kubelet/port",
+                &rules::kubelet::PORT,
                 format!("never matches: `{port}` is no port"),
                 "write the port of the registry",
             )),
@@ -130,7 +142,7 @@ impl<'a> Parts<'a> {
             let better = format!("{}{}", self.authority(), if before == "/" { "" } else { &before });
             let message = "never matches: globs work in hosts, `*` in a path is only a character";
             return Some(said(
-                "kubelet/glob-in-path",
+                &rules::kubelet::GLOB_IN_PATH,
                 message,
                 format!("write `{better}`: a path is a prefix anyway"),
             ));
@@ -138,12 +150,12 @@ impl<'a> Parts<'a> {
         if let Some(at) = path.find([':', '@']) {
             let message = "never matches: the kubelet asks by names without tag and digest";
             let better = format!("{}{}", self.authority(), &path[..at]);
-            return Some(said("kubelet/tag-in-pattern", message, format!("write `{better}`")));
+            return Some(said(&rules::kubelet::TAG_IN_PATTERN, message, format!("write `{better}`")));
         }
         if path.contains(|c: char| c.is_ascii_uppercase()) {
             let message = "never matches: paths of images are in lower case";
             return Some(said(
-                "kubelet/upper-case",
+                &rules::kubelet::UPPER_CASE,
                 message,
                 format!("write `{}`", self.text.to_lowercase()),
             ));
@@ -151,7 +163,11 @@ impl<'a> Parts<'a> {
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
         if path.contains(|c| !known(c)) || path.contains("//") {
             let message = "never matches: no image has such a path";
-            return Some(said("kubelet/impossible-path", message, "write a path as in the image's name"));
+            return Some(said(
+                &rules::kubelet::IMPOSSIBLE_PATH,
+                message,
+                "write a path as in the image's name",
+            ));
         }
         self.boundary_warning()
     }
@@ -168,13 +184,17 @@ impl<'a> Parts<'a> {
                 } else {
                     ""
                 };
-                Some(said("kubelet/path-boundary", message, format!("end with a slash: `{effective}/`{hub}")))
+                Some(said(
+                    &rules::kubelet::PATH_BOUNDARY,
+                    message,
+                    format!("end with a slash: `{effective}/`{hub}"),
+                ))
             }
             (2.., true) => {
                 let better = effective.trim_end_matches('/');
                 let message = format!("does not match `{better}` itself, only what is below it");
                 Some(said(
-                    "kubelet/trailing-slash",
+                    &rules::kubelet::TRAILING_SLASH,
                     message,
                     format!("write `{better}`, unless that is meant"),
                 ))

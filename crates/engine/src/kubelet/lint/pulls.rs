@@ -1,7 +1,7 @@
-//! What a `KubeletConfiguration` says about pulls that wait for one another. A plugin that hands a file over cannot know for
-//! how long the pull will wait, and the file does not wait for ever.
+//! Checks whether a `KubeletConfiguration` makes pulls wait for one another. A plugin that hands over a file cannot know how
+//! long the pull will wait, and the file is removed after a while.
 
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 
 /// The lines of a `KubeletConfiguration` that decide how many pulls run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,9 +15,6 @@ pub struct Pulls {
 /// Why a pull may find its file gone on a node with CRI-O.
 #[must_use]
 pub fn pulls(pulls: Pulls) -> Option<Finding> {
-    const HELP: &str = "set serializeImagePulls: false and leave out maxParallelImagePulls; or raise --remove-unclaimed-after of \
-                        crio-credential-provider, and any Pod of the namespace can take the file for that much longer; with \
-                        --deliver ticket (containerd) nothing is to be done";
     let (key, how_many) = match pulls {
         Pulls { serialize: Some(false), at_once: None } => return None,
         Pulls { serialize: Some(false), at_once: Some(most) } => {
@@ -31,7 +28,7 @@ pub fn pulls(pulls: Pulls) -> Option<Finding> {
     let message = format!(
         "the kubelet pulls {how_many}: a pull that waits for more than 2 s finds the auth file that was handed over for it gone"
     );
-    Some(Finding::warning("kubelet/pulls-wait", DocPath::root().key(key), message).with_help(HELP))
+    Some(Finding::new(&rules::kubelet::PULLS_WAIT, DocPath::root().key(key), message))
 }
 
 #[cfg(test)]

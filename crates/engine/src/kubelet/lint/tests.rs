@@ -14,7 +14,7 @@ fn document(name: &str, patterns: &[&str], more: &str) -> String {
 }
 
 fn shown(findings: &[Finding]) -> Vec<(&str, String)> {
-    findings.iter().map(|finding| (finding.rule, finding.at.to_string())).collect()
+    findings.iter().map(|finding| (finding.rule.name(), finding.at.to_string())).collect()
 }
 
 #[test]

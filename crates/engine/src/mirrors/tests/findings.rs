@@ -1,20 +1,20 @@
 //! What the authors of objects are told.
 
 use super::*;
-use pullwright_findings::{Finding, Severity};
 use crate::reference::Reference;
+use pullwright_findings::{Finding, Severity};
 
 fn about(merged: &Merged, position: usize) -> Vec<String> {
     merged.verdicts[position].findings.iter().map(line).collect()
 }
 
 fn line(finding: &Finding) -> String {
-    assert!(finding.help.is_some(), "{finding:?} does not say what to do");
+    assert!(!finding.remedy().is_empty(), "{finding:?} does not say what to do");
     let severity = if finding.severity == Severity::Error { "error" } else { "warning" };
-    format!("{severity} {} {}: {}", finding.rule, finding.at, finding.message)
+    format!("{severity} {} {}: {}", finding.rule.name(), finding.at, finding.message)
 }
 
-fn outcomes(merged: &Merged) -> Vec<Outcome> {
+fn outcomes(merged: &Merged) -> Vec<ObjectOutcome> {
     merged.verdicts.iter().map(|verdict| verdict.outcome).collect()
 }
 
@@ -38,7 +38,10 @@ fn a_bad_mirror_is_left_out_alone_in_the_operators_words() {
         let alone = idms("alone", vec![rule("x.io", &[bad])]);
         let forbidding = idms("forbidding", vec![never("y.io", &[bad])]);
         let result = merged(&[beside, alone, forbidding], &nothing_else());
-        assert_eq!(outcomes(&result), [Outcome::Partly, Outcome::Rejected, Outcome::Partly]);
+        assert_eq!(
+            outcomes(&result),
+            [ObjectOutcome::Partly, ObjectOutcome::Rejected, ObjectOutcome::Partly]
+        );
         assert_eq!(about(&result, 0), [expected("mirrors[1]")]);
         assert_eq!(about(&result, 1), [expected("mirrors[0]")]);
         let entries: Vec<_> =
@@ -61,7 +64,7 @@ fn a_slash_at_the_end_does_not_unblock_a_registry() {
         .map(|entry| (entry.prefix.as_str(), entry.blocked, entry.endpoint.insecure))
         .collect();
     assert_eq!(entries, [("quay.io", true, false), ("x.io/team", false, true)]);
-    assert_eq!(result.sources.outcome, Outcome::Applied);
+    assert_eq!(result.sources.outcome, ObjectOutcome::Applied);
 }
 
 #[test]
@@ -86,7 +89,10 @@ fn a_bad_rule_is_rejected_alone_in_the_operators_words() {
         let beside = idms("beside", vec![bad.clone(), rule("*.insecure.com", &["n.io"])]);
         let alone = idms("alone", vec![bad]);
         let result = merged(&[beside, alone, icsp("other", vec![rule("x.io", &["y.io"])])], &nothing_else());
-        assert_eq!(outcomes(&result), [Outcome::Partly, Outcome::Rejected, Outcome::Applied]);
+        assert_eq!(
+            outcomes(&result),
+            [ObjectOutcome::Partly, ObjectOutcome::Rejected, ObjectOutcome::Applied]
+        );
         assert_eq!(about(&result, 0), [expected.as_str()]);
         assert_eq!(about(&result, 1), [expected.as_str()]);
         let prefixes: Vec<&str> = result.registries.iter().map(|entry| entry.prefix.as_str()).collect();
@@ -111,7 +117,7 @@ fn never_wins_over_the_source_among_its_own_mirrors() {
                 r#"error mirrors/never-with-source spec.imageDigestMirrors[0].mirrors[{own}]: cannot set mirrorSourcePolicy: NeverContactSource if the source "quay.io" is one of the mirrors"#
             )
         );
-        assert_eq!(outcomes(&result), [Outcome::Partly]);
+        assert_eq!(outcomes(&result), [ObjectOutcome::Partly]);
     }
 }
 
@@ -135,7 +141,7 @@ fn a_bad_entry_of_registry_sources_is_left_out_in_the_operators_words() {
             "warning registry-sources/blocked-and-allowed spec.registrySources.allowedRegistries: Only one of blockedRegistries or allowedRegistries may be set",
         ]
     );
-    assert_eq!(result.sources.outcome, Outcome::Partly);
+    assert_eq!(result.sources.outcome, ObjectOutcome::Partly);
     assert_eq!(result.search, Some(scopes(&["docker.io"])));
     let prefixes: Vec<&str> = result.registries.iter().map(|entry| entry.prefix.as_str()).collect();
     assert_eq!(prefixes, ["blocked.io", "good.io"]);
@@ -162,7 +168,7 @@ fn both_authors_hear_of_an_order_conflict() {
         ]
     );
     assert!(about(&result, 2).is_empty());
-    assert_eq!(outcomes(&result), [Outcome::Applied; 3]);
+    assert_eq!(outcomes(&result), [ObjectOutcome::Applied; 3]);
 }
 
 #[test]
@@ -183,7 +189,8 @@ fn two_rules_of_one_object_that_contradict_each_other_are_named_by_place() {
 
 #[test]
 fn never_wins_over_allow_and_both_authors_hear_of_it() {
-    let allow = Rule { policy: Some(SourcePolicy::AllowContactingSource), ..rule("quay.io", &["n.io"]) };
+    let allow =
+        MirrorSetRule { policy: Some(SourcePolicy::AllowContactingSource), ..rule("quay.io", &["n.io"]) };
     let sets = [idms("never", vec![never("quay.io", &["m.io"])]), itms("allow", vec![allow])];
     let result = merged(&sets, &nothing_else());
     assert!(result.registries[0].blocked);
@@ -199,7 +206,7 @@ fn never_wins_over_allow_and_both_authors_hear_of_it() {
             r#"error mirrors/policy-conflict spec.imageTagMirrors[0].mirrorSourcePolicy: AllowContactingSource is not applied: "quay.io" is never contacted, because of NeverContactSource in ImageDigestMirrorSet/never"#
         ]
     );
-    assert_eq!(outcomes(&result), [Outcome::Applied, Outcome::Partly]);
+    assert_eq!(outcomes(&result), [ObjectOutcome::Applied, ObjectOutcome::Partly]);
 }
 
 #[test]
@@ -218,7 +225,7 @@ fn never_wins_over_silence_also_in_the_oldest_kind_and_both_authors_hear_of_it()
         about(&result, 1)[0],
         r#"warning mirrors/policy-conflict spec.imageDigestMirrors[0].mirrorSourcePolicy: "quay.io" is never contacted, although ImageContentSourcePolicy/old says nothing about it"#
     );
-    assert_eq!(outcomes(&result), [Outcome::Applied; 2]);
+    assert_eq!(outcomes(&result), [ObjectOutcome::Applied; 2]);
 }
 
 #[test]
@@ -325,18 +332,18 @@ fn what_does_nothing_or_cannot_work_is_reported() {
     assert_eq!(
         about(&result, 0),
         [
-            r#"warning mirrors/no-mirrors spec.repositoryDigestMirrors[0]: no mirror is named for "x.io", so this rule does nothing"#,
+            r#"warning mirrors/no-mirrors spec.repositoryDigestMirrors[0]: "x.io" has no mirrors, so this rule does nothing"#,
             r#"error mirrors/never-with-source spec.repositoryDigestMirrors[1].mirrors[0]: cannot set mirrorSourcePolicy: NeverContactSource if the source "y.io" is one of the mirrors"#,
             r#"error mirrors/unusable-mirror spec.repositoryDigestMirrors[1].mirrors[1]: "mirror" is left out: it cannot be the start of an image name, and would fail every pull of "y.io""#,
             r#"warning mirrors/never-matches spec.repositoryDigestMirrors[2].source: no image has a name below "library", so this rule is never used"#,
             r#"error mirrors/unusable-mirror spec.repositoryDigestMirrors[3].mirrors[0]: "mirror/z" is left out: it cannot be the start of an image name, and would fail every pull of "z.io""#,
-            r#"warning mirrors/duplicate-mirror spec.repositoryDigestMirrors[3].mirrors[2]: "m.io" is named before; it counts where it stands first"#,
+            r#"warning mirrors/duplicate-mirror spec.repositoryDigestMirrors[3].mirrors[2]: "m.io" is listed twice; the first place counts"#,
             r#"warning mirrors/other-ports spec.repositoryDigestMirrors[4].mirrors[0]: pulls from another port of "*.example.com", such as "registry.example.com:5000/app", fail: nodes apply this rule to them, and no name can be made of "n.io/sub:5000/app""#,
             r#"warning mirrors/other-kind-refused spec.repositoryDigestMirrors[1].mirrorSourcePolicy: pulls of "y.io" by tag are refused: NeverContactSource counts for them too, and no ImageTagMirrorSet names a mirror"#,
             r#"warning mirrors/port-below-wildcard spec.repositoryDigestMirrors[4].mirrors[0]: mirror "n.io/sub" does not serve "foo.example.com:443": a port cannot follow it"#,
         ]
     );
-    assert_eq!(outcomes(&result), [Outcome::Partly]);
+    assert_eq!(outcomes(&result), [ObjectOutcome::Partly]);
     let told: Vec<String> = result.sources.findings.iter().map(line).collect();
     assert_eq!(
         told,
@@ -407,6 +414,6 @@ fn nothing_is_said_about_objects_that_are_in_order() {
     };
     let result = merged(&sets, &sources);
     for verdict in result.verdicts.iter().chain([&result.sources]) {
-        assert_eq!((verdict.outcome, verdict.findings.as_slice()), (Outcome::Applied, &[][..]));
+        assert_eq!((verdict.outcome, verdict.findings.as_slice()), (ObjectOutcome::Applied, &[][..]));
     }
 }

@@ -12,8 +12,8 @@ mod vectors;
 use super::*;
 
 /// A rule without a policy.
-fn rule(source: &str, mirrors: &[&str]) -> Rule {
-    Rule {
+fn rule(source: &str, mirrors: &[&str]) -> MirrorSetRule {
+    MirrorSetRule {
         source: source.to_owned(),
         mirrors: mirrors.iter().map(|it| (*it).to_owned()).collect(),
         policy: None,
@@ -21,22 +21,22 @@ fn rule(source: &str, mirrors: &[&str]) -> Rule {
 }
 
 /// The same rule with one.
-fn never(source: &str, mirrors: &[&str]) -> Rule {
-    Rule { policy: Some(SourcePolicy::NeverContactSource), ..rule(source, mirrors) }
+fn never(source: &str, mirrors: &[&str]) -> MirrorSetRule {
+    MirrorSetRule { policy: Some(SourcePolicy::NeverContactSource), ..rule(source, mirrors) }
 }
 
-fn idms(name: &str, rules: Vec<Rule>) -> MirrorSet {
-    MirrorSet { kind: Kind::ImageDigestMirrorSet, name: name.to_owned(), rules }
+fn idms(name: &str, rules: Vec<MirrorSetRule>) -> MirrorSet {
+    MirrorSet { kind: MirrorSetKind::ImageDigestMirrorSet, name: name.to_owned(), rules }
 }
 
-fn itms(name: &str, rules: Vec<Rule>) -> MirrorSet {
-    MirrorSet { kind: Kind::ImageTagMirrorSet, name: name.to_owned(), rules }
+fn itms(name: &str, rules: Vec<MirrorSetRule>) -> MirrorSet {
+    MirrorSet { kind: MirrorSetKind::ImageTagMirrorSet, name: name.to_owned(), rules }
 }
 
-fn icsp(name: &str, rules: Vec<Rule>) -> MirrorSet {
-    MirrorSet { kind: Kind::ImageContentSourcePolicy, name: name.to_owned(), rules }
+fn icsp(name: &str, rules: Vec<MirrorSetRule>) -> MirrorSet {
+    MirrorSet { kind: MirrorSetKind::ImageContentSourcePolicy, name: name.to_owned(), rules }
 }
 
 fn merged(sets: &[MirrorSet], sources: &RegistrySources) -> Merged {
-    merge(&Inputs { sets, sources })
+    merge(&MergeInputs { sets, sources })
 }

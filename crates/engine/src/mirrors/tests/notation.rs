@@ -66,9 +66,9 @@ impl Vector {
             ["blocked", scopes @ ..] => self.sources.blocked = owned(scopes),
             [kind, name, source, "->", mirrors @ ..] => {
                 let kind = match *kind {
-                    "idms" => Kind::ImageDigestMirrorSet,
-                    "itms" => Kind::ImageTagMirrorSet,
-                    "icsp" => Kind::ImageContentSourcePolicy,
+                    "idms" => MirrorSetKind::ImageDigestMirrorSet,
+                    "itms" => MirrorSetKind::ImageTagMirrorSet,
+                    "icsp" => MirrorSetKind::ImageContentSourcePolicy,
                     other => panic!("{other}"),
                 };
                 let (mirrors, policy) = match mirrors {
@@ -76,7 +76,7 @@ impl Vector {
                     [mirrors @ .., "[allow]"] => (mirrors, Some(SourcePolicy::AllowContactingSource)),
                     mirrors => (mirrors, None),
                 };
-                let rule = Rule { source: (*source).to_owned(), mirrors: owned(mirrors), policy };
+                let rule = MirrorSetRule { source: (*source).to_owned(), mirrors: owned(mirrors), policy };
                 match self.sets.iter_mut().find(|set| set.kind == kind && set.name == *name) {
                     Some(set) => set.rules.push(rule),
                     None => {

@@ -12,7 +12,7 @@ fn by_digest(repository: &str) -> String {
 }
 
 fn protected(release: &str, sources: &RegistrySources, sets: &[MirrorSet]) -> Merged {
-    merge_protecting(&Inputs { sets, sources }, &Payload::parse(release).unwrap())
+    merge_protecting(&MergeInputs { sets, sources }, &Payload::parse(release).unwrap())
 }
 
 fn blocking(scopes: &[&str]) -> RegistrySources {
@@ -35,7 +35,7 @@ fn outcome(merged: &Merged, sources: &RegistrySources) -> [Vec<String>; 4] {
     };
     let errors = merged.sources.findings.iter().filter(|finding| finding.severity == Severity::Error);
     let dropped = errors.map(|finding| {
-        assert_eq!(finding.rule, "registry-sources/blocks-payload");
+        assert_eq!(finding.rule.name(), "registry-sources/blocks-payload");
         let index = sources.blocked.iter().position(|scope| {
             let words = "to blocked registries, cannot block the repository being used by the payload";
             finding.message == format!("error adding [\"{scope}\"] {words}")
@@ -64,9 +64,9 @@ fn hold(cases: Vec<Case>) {
         let merged = protected(&release, &sources, &sets);
         assert_eq!(outcome(&merged, &sources), expected.map(owned), "{claim}");
         let outcome = match expected {
-            [_, _, _, []] => Outcome::Applied,
-            [[], ..] => Outcome::Rejected,
-            _ => Outcome::Partly,
+            [_, _, _, []] => ObjectOutcome::Applied,
+            [[], ..] => ObjectOutcome::Rejected,
+            _ => ObjectOutcome::Partly,
         };
         assert_eq!(merged.sources.outcome, outcome, "{claim}");
     }
@@ -266,14 +266,14 @@ fn the_author_learns_that_the_payload_is_not_allowed() {
     let merged = protected(RELEASE, &allowing(&["quay.io", "payload-reg.io/other"]), &[]);
     let [finding] = merged.sources.findings.as_slice() else { panic!("{:?}", merged.sources) };
     assert_eq!(
-        (finding.severity, finding.rule, finding.at.to_string()),
+        (finding.severity, finding.rule.name(), finding.at.to_string()),
         (
             Severity::Warning,
             "registry-sources/payload-not-allowed",
             "spec.registrySources.allowedRegistries".to_owned()
         )
     );
-    assert_eq!(merged.sources.outcome, Outcome::Applied);
+    assert_eq!(merged.sources.outcome, ObjectOutcome::Applied);
 }
 
 #[test]

@@ -18,7 +18,8 @@ fn policy_with_payload(allowed: &[&str], blocked: &[&str]) -> Result<Option<Poli
     let sets = [idms("payload", vec![rule(PAYLOAD, &["mirror-1.io/payload"])])];
     let sources = sources(allowed, blocked);
     let payload = format!("{PAYLOAD}@sha256:{}", "a".repeat(64));
-    merge_protecting(&Inputs { sets: &sets, sources: &sources }, &Payload::parse(&payload).unwrap()).policy
+    merge_protecting(&MergeInputs { sets: &sets, sources: &sources }, &Payload::parse(&payload).unwrap())
+        .policy
 }
 
 fn says(default: Requirement, scopes: &[(&str, Requirement)]) -> Policy {

@@ -32,14 +32,14 @@ prop_compose! {
         source in select(SCOPES),
         mirrors in proptest::collection::vec(select(SCOPES), 0..5),
         policy in select(&[None, None, Some(SourcePolicy::NeverContactSource), Some(SourcePolicy::AllowContactingSource)][..]),
-    ) -> Rule {
-        Rule { policy, ..rule(source, &mirrors) }
+    ) -> MirrorSetRule {
+        MirrorSetRule { policy, ..rule(source, &mirrors) }
     }
 }
 
 prop_compose! {
     fn any_set()(
-        kind in select(&[Kind::ImageDigestMirrorSet, Kind::ImageTagMirrorSet, Kind::ImageContentSourcePolicy][..]),
+        kind in select(&[MirrorSetKind::ImageDigestMirrorSet, MirrorSetKind::ImageTagMirrorSet, MirrorSetKind::ImageContentSourcePolicy][..]),
         rules in proptest::collection::vec(any_rule(), 0..4),
     ) -> MirrorSet {
         MirrorSet { kind, name: String::new(), rules }
@@ -66,9 +66,9 @@ fn any_sets() -> impl Strategy<Value = (Vec<MirrorSet>, Vec<MirrorSet>)> {
 }
 
 /// Whether a rule of this kind forbids asking `source` and names only mirrors that are none.
-fn has_never_without_mirrors(sets: &[MirrorSet], kind: Kind, source: &str) -> bool {
+fn has_never_without_mirrors(sets: &[MirrorSet], kind: MirrorSetKind, source: &str) -> bool {
     let of_kind = sets.iter().filter(|set| set.kind.serves() == kind.serves());
-    let is_never = |rule: &&Rule| rule.policy == Some(SourcePolicy::NeverContactSource);
+    let is_never = |rule: &&MirrorSetRule| rule.policy == Some(SourcePolicy::NeverContactSource);
     of_kind
         .flat_map(|set| &set.rules)
         .filter(is_never)
@@ -90,7 +90,7 @@ proptest! {
     #[test]
     fn merging_the_result_again_changes_nothing((sets, _) in any_sets(), sources in any_sources()) {
         let once = merged(&sets, &sources);
-        let of = |kind: Kind, name: &str| {
+        let of = |kind: MirrorSetKind, name: &str| {
             let rules = once.registries.iter().filter_map(|entry| {
                 let mirrors = entry.mirrors.iter().filter(|it| it.pull_from_mirror == Some(kind.serves()));
                 let locations: Vec<&str> = mirrors.map(|it| it.endpoint.location.as_str()).collect();
@@ -104,7 +104,7 @@ proptest! {
             });
             MirrorSet { kind, name: name.to_owned(), rules: rules.collect() }
         };
-        let again = merged(&[of(Kind::ImageDigestMirrorSet, "d"), of(Kind::ImageTagMirrorSet, "t")], &sources);
+        let again = merged(&[of(MirrorSetKind::ImageDigestMirrorSet, "d"), of(MirrorSetKind::ImageTagMirrorSet, "t")], &sources);
         for entry in &again.registries {
             let before = once.registries.iter().find(|it| it.prefix == entry.prefix);
             let itself = |it: &Mirror| it.endpoint.location == entry.prefix;
@@ -147,8 +147,8 @@ proptest! {
             allowed: texts.clone(),
             search: Some(texts.clone()),
         };
-        let rules: Vec<Rule> = scopes.iter().map(|source| rule(source, &scopes)).collect();
-        let alone: Vec<Rule> = scopes.iter().map(|mirror| rule("quay.io", &[mirror])).collect();
+        let rules: Vec<MirrorSetRule> = scopes.iter().map(|source| rule(source, &scopes)).collect();
+        let alone: Vec<MirrorSetRule> = scopes.iter().map(|mirror| rule("quay.io", &[mirror])).collect();
         let merged = merged(&[idms("a", rules.clone()), itms("b", rules), icsp("c", alone)], &sources);
         let loaded = merged.registries_conf("/etc/containers/registries.conf".into());
         prop_assert!(loaded.is_ok(), "{loaded:?}\n{}", merged.render());

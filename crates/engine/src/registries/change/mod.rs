@@ -16,7 +16,7 @@ use super::{ConfFile, MirrorUse, Registry};
 /// One difference between two files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// The prefix of the entry that it is about; none if it is about the whole file.
+    /// The prefix of the entry that changed; `None` for the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
     /// What is different.
@@ -142,7 +142,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// Who could notice any of the changes; none without changes.
+    /// Who could notice any of the changes; `None` if nothing changed.
     #[must_use]
     pub fn of(changes: &[Change]) -> Option<Self> {
         changes.iter().map(|change| change.notice).max()

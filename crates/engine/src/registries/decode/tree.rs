@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::super::problem::{ConfError, Problem, syntax};
 use super::{RawConf, RawEndpoint, RawRegistry, Version1};
-use pullwright_findings::{DocPath, Finding};
+use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::json::names_field;
 use pullwright_golang::toml::{Document, Fault, Table, Value};
 
@@ -120,10 +120,7 @@ impl Decoder<'_> {
         let Some(table) = value.table() else {
             let message =
                 format!("{} instead of a table: its aliases are ignored", with_article(value.noun()));
-            self.findings.push(
-                Finding::warning("registries/ignored-aliases", place.path(), message)
-                    .with_help("write [aliases], and below it name = \"registry.example.com/name\""),
-            );
+            self.findings.push(Finding::new(&rules::registries::IGNORED_ALIASES, place.path(), message));
             return Ok(());
         };
         for (name, _, target) in table.entries() {
@@ -190,7 +187,8 @@ impl<'t> RawEndpoint<'t> {
 }
 
 fn unknown_key(key: &str, names: &[&str], at: DocPath) -> Finding {
-    let finding = Finding::warning("registries/unknown-key", at, format!("unknown key {key:?} is ignored"));
+    let finding =
+        Finding::new(&rules::registries::UNKNOWN_KEY, at, format!("unknown key {key:?} is ignored"));
     let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
     match names.iter().find(|name| plain(name) == plain(key)) {
         Some(name) => finding.with_help(format!("did you mean {name:?}?")),
@@ -202,7 +200,7 @@ fn unknown_key(key: &str, names: &[&str], at: DocPath) -> Finding {
 /// A second spelling of a name, which the exact one belongs beside or not.
 fn ambiguous_key(name: &str, other: &str, place: Place<'_>) -> Finding {
     let message = format!("{other:?} and {name:?} set the same thing");
-    Finding::warning("registries/ambiguous-key", place.key(other).path(), message)
+    Finding::new(&rules::registries::AMBIGUOUS_KEY, place.key(other).path(), message)
         .with_help(format!("keep {name:?} only: which one wins in CRI-O is left to chance"))
 }
 

@@ -47,7 +47,8 @@ fn a_refusal_points_at_its_place() {
 fn what_is_passed_over_is_reported() {
     let text = "[[registry]]\nlocation = 'a.com'\nurl = 'x'\nmirror_by_digest_only = true\n[[registry]]\nlocation = 'a.com'\n";
     let findings = ConfFile::parse(text).unwrap().findings();
-    let told: Vec<_> = findings.iter().map(|f| (f.rule, f.at.to_string(), f.help.clone().unwrap())).collect();
+    let told: Vec<_> =
+        findings.iter().map(|f| (f.rule.name(), f.at.to_string(), f.remedy().to_owned())).collect();
     assert_eq!(
         told,
         [
@@ -78,7 +79,7 @@ fn entries_that_can_never_work_are_reported() {
         ("prefix = 'a.com'\nlocation = 'b.com'\nblocked = true", "registries/blocked-elsewhere"),
     ] {
         let findings = ConfFile::parse(&format!("[[registry]]\n{text}\n")).unwrap().findings();
-        assert!(findings.iter().any(|finding| finding.rule == rule), "{text}: {findings:?}");
+        assert!(findings.iter().any(|finding| finding.rule.name() == rule), "{text}: {findings:?}");
     }
     let good = "[[registry]]\nlocation = 'a.com'\n[[registry.mirror]]\nlocation = 'm.com/ns//'\n[[registry]]\nprefix = '*.e.com'\n";
     assert_eq!(ConfFile::parse(good).unwrap().findings(), []);
@@ -199,7 +200,7 @@ fn aliases_that_are_no_table_are_none_and_a_finding_says_so() {
     {
         let file = ConfFile::parse(text).unwrap();
         let findings: Vec<_> =
-            file.findings().iter().map(|finding| (finding.rule, finding.at.to_string())).collect();
+            file.findings().iter().map(|finding| (finding.rule.name(), finding.at.to_string())).collect();
         assert_eq!(findings, [("registries/ignored-aliases", "aliases".to_owned())], "{text}");
         let loaded = conf(&["[aliases]\nnginx = 'b.io/nginx'\n", text]);
         assert_eq!(loaded.aliases()["nginx"].target.as_ref().unwrap().name(), "b.io/nginx", "{text}");
@@ -226,7 +227,7 @@ fn names_that_differ_in_case_only_fill_one_field_in_the_order_of_their_bytes() {
     )
     .unwrap();
     let rules: Vec<_> =
-        file.findings().iter().map(|finding| (finding.rule, finding.at.to_string())).collect();
+        file.findings().iter().map(|finding| (finding.rule.name(), finding.at.to_string())).collect();
     assert_eq!(
         rules,
         [
