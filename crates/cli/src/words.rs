@@ -19,7 +19,9 @@ pub(crate) fn usable_sources(plan: &PullPlan) -> usize {
         candidate.asks(source) && !lookup_failed(&source.credential)
     };
     let candidates = plan.candidates.iter();
-    candidates.map(|candidate| candidate.sources.iter().filter(|source| usable(&candidate, source)).count()).sum()
+    candidates
+        .map(|candidate| candidate.sources.iter().filter(|source| usable(&candidate, source)).count())
+        .sum()
 }
 
 pub(crate) fn has_credential(choice: &Choice) -> bool {

@@ -33,17 +33,29 @@ const PROGRAM: Program<Settings> = Program {
                     Ok(())
                 }),
                 // All that it takes to add an option.
-                Flag::value("bike-shed-colour", "red|blue", "how to paint the bike shed", |settings, value| {
-                    let known = |text: &str| ["red", "blue"].contains(&text).then(|| text.to_owned());
-                    settings.colour = value.parse_with("use red or blue", known)?;
-                    Ok(())
-                }),
-                Flag::switch("so-loud-that-its-name-needs-a-line-of-its-own", "say everything", |settings, on| {
-                    settings.loud = on;
-                }),
+                Flag::value(
+                    "bike-shed-colour",
+                    "red|blue",
+                    "how to paint the bike shed",
+                    |settings, value| {
+                        let known = |text: &str| ["red", "blue"].contains(&text).then(|| text.to_owned());
+                        settings.colour = value.parse_with("use red or blue", known)?;
+                        Ok(())
+                    },
+                ),
+                Flag::switch(
+                    "so-loud-that-its-name-needs-a-line-of-its-own",
+                    "say everything",
+                    |settings, on| {
+                        settings.loud = on;
+                    },
+                ),
             ],
         },
-        Section { title: "", flags: &[Flag::question("help", "print this help", |settings| settings.help = true)] },
+        Section {
+            title: "",
+            flags: &[Flag::question("help", "print this help", |settings| settings.help = true)],
+        },
     ],
 };
 
@@ -57,10 +69,18 @@ fn parsed(arguments: &[&str], vars: &[(&str, &str)]) -> Result<Settings, String>
 #[test]
 fn one_row_makes_an_option_everywhere() {
     assert_eq!(parsed(&["--bike-shed-colour", "blue"], &[]).unwrap().colour, "blue");
-    assert_eq!(parsed(&["--bike-shed-colour=red"], &[("MADE_UP_BIKE_SHED_COLOUR", "blue")]).unwrap().colour, "red");
+    assert_eq!(
+        parsed(&["--bike-shed-colour=red"], &[("MADE_UP_BIKE_SHED_COLOUR", "blue")]).unwrap().colour,
+        "red"
+    );
     assert_eq!(parsed(&[], &[("MADE_UP_BIKE_SHED_COLOUR", "blue")]).unwrap().colour, "blue");
-    assert!(PROGRAM.help().contains("\n  --bike-shed-colour red|blue  how to paint the bike shed\n"), "{}", PROGRAM.help());
-    let row = "\n| `--bike-shed-colour red\\|blue` | `MADE_UP_BIKE_SHED_COLOUR` | how to paint the bike shed |\n";
+    assert!(
+        PROGRAM.help().contains("\n  --bike-shed-colour red|blue  how to paint the bike shed\n"),
+        "{}",
+        PROGRAM.help()
+    );
+    let row =
+        "\n| `--bike-shed-colour red\\|blue` | `MADE_UP_BIKE_SHED_COLOUR` | how to paint the bike shed |\n";
     assert!(PROGRAM.markdown().contains(row), "{}", PROGRAM.markdown());
 }
 
@@ -81,10 +101,21 @@ fn a_switch_is_on_by_its_name_and_on_or_off_in_the_environment() {
     let name = "so-loud-that-its-name-needs-a-line-of-its-own";
     let variable = format!("MADE_UP_{}", name.replace('-', "_").to_uppercase());
     assert!(parsed(&[&format!("--{name}")], &[]).unwrap().loud);
-    for (value, on) in [("true", true), ("1", true), ("yes", true), ("false", false), ("0", false), ("no", false), ("", false)] {
+    for (value, on) in [
+        ("true", true),
+        ("1", true),
+        ("yes", true),
+        ("false", false),
+        ("0", false),
+        ("no", false),
+        ("", false),
+    ] {
         assert_eq!(parsed(&[], &[(&variable, value)]).unwrap().loud, on, "{value}");
     }
-    assert_eq!(parsed(&[], &[(&variable, "off")]).unwrap_err(), format!("{variable} does not take \"off\": use true or false"));
+    assert_eq!(
+        parsed(&[], &[(&variable, "off")]).unwrap_err(),
+        format!("{variable} does not take \"off\": use true or false")
+    );
 }
 
 #[test]

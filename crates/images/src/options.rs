@@ -99,58 +99,123 @@ pub(crate) const PROGRAM: Program<Settings> = Program {
 };
 
 const FLAGS: &[Flag<Settings>] = &[
-    Flag::value("listen", "SOCKET", "for the kubelet [default: /run/pullwright/images.sock]", |settings, value| {
-        settings.options.listen = socket(value)?;
-        Ok(())
-    }),
-    Flag::value("containerd", "SOCKET", "where containerd listens [default: /run/containerd/containerd.sock]", |settings, value| {
-        settings.options.containerd = socket(value)?;
-        Ok(())
-    }),
-    Flag::value("certs-d", "FOLDER[:FOLDER]", "containerd's config_path [default: /etc/containerd/certs.d]", |settings, value| {
-        settings.options.certs_d = std::env::split_paths(value.as_os_str()).collect();
-        Ok(())
-    }),
-    Flag::value("registries-conf", "FILE", "the main file, which must exist [default: /etc/containers/registries.conf]", |settings, value| {
-        settings.options.registries_conf = Some(value.path());
-        Ok(())
-    }),
-    Flag::value("registries-conf-dir", "DIR", "the only folder of drop-ins [default: registries.conf.d of /etc and /usr/share]", |settings, value| {
-        settings.options.registries_conf_dir = Some(value.path());
-        Ok(())
-    }),
-    Flag::value("auth-dir", "DIR", "where the plugin puts auth files [default: /etc/crio/auth]", |settings, value| {
-        settings.options.auth_dir = value.path();
-        Ok(())
-    }),
-    Flag::value("lock-dir", "DIR", "where plugins queue [default: /run/crio-credential-provider/locks]", |settings, value| {
-        settings.options.lock_dir = value.path();
-        Ok(())
-    }),
-    Flag::value("remove-unclaimed-after", "SECONDS", "remove a file without a ticket, which no pull gets here [default: 2]", |settings, value| {
-        settings.options.bounds.sweep.unclaimed = seconds(value, 1, "use 1 to 86400 seconds")?;
-        Ok(())
-    }),
-    Flag::value("remove-tickets-after", "SECONDS", "remove the file of a ticket that no pull brought; use the plugin's value [default: 300]", |settings, value| {
-        settings.options.bounds.sweep.ticket = seconds(value, 5, "use 5 to 86400 seconds")?;
-        Ok(())
-    }),
-    Flag::value("remove-in-use-after", "SECONDS", "remove a file that a pull took and left behind [default: 3600]", |settings, value| {
-        settings.options.bounds.sweep.in_use = seconds(value, 5, "use 5 to 86400 seconds")?;
-        Ok(())
-    }),
-    Flag::value("global-auth-file", "FILE", "the node's own credentials, for pulls without an auth file [default: none]", |settings, value| {
-        settings.options.global_auth_file = Some(value.path());
-        Ok(())
-    }),
-    Flag::value("metrics", "SOCKET", "counters for Prometheus over HTTP [default: none]", |settings, value| {
-        settings.options.metrics = Some(socket(value)?);
-        Ok(())
-    }),
-    Flag::value("drain", "SECONDS", "how long pulls may run on after SIGTERM [default: 30]", |settings, value| {
-        settings.options.drain = seconds(value, 0, "use 0 to 86400 seconds")?;
-        Ok(())
-    }),
+    Flag::value(
+        "listen",
+        "SOCKET",
+        "for the kubelet [default: /run/pullwright/images.sock]",
+        |settings, value| {
+            settings.options.listen = socket(value)?;
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "containerd",
+        "SOCKET",
+        "where containerd listens [default: /run/containerd/containerd.sock]",
+        |settings, value| {
+            settings.options.containerd = socket(value)?;
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "certs-d",
+        "FOLDER[:FOLDER]",
+        "containerd's config_path [default: /etc/containerd/certs.d]",
+        |settings, value| {
+            settings.options.certs_d = std::env::split_paths(value.as_os_str()).collect();
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "registries-conf",
+        "FILE",
+        "the main file, which must exist [default: /etc/containers/registries.conf]",
+        |settings, value| {
+            settings.options.registries_conf = Some(value.path());
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "registries-conf-dir",
+        "DIR",
+        "the only folder of drop-ins [default: registries.conf.d of /etc and /usr/share]",
+        |settings, value| {
+            settings.options.registries_conf_dir = Some(value.path());
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "auth-dir",
+        "DIR",
+        "where the plugin puts auth files [default: /etc/crio/auth]",
+        |settings, value| {
+            settings.options.auth_dir = value.path();
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "lock-dir",
+        "DIR",
+        "where plugins queue [default: /run/crio-credential-provider/locks]",
+        |settings, value| {
+            settings.options.lock_dir = value.path();
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "remove-unclaimed-after",
+        "SECONDS",
+        "remove a file without a ticket, which no pull gets here [default: 2]",
+        |settings, value| {
+            settings.options.bounds.sweep.unclaimed = seconds(value, 1, "use 1 to 86400 seconds")?;
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "remove-tickets-after",
+        "SECONDS",
+        "remove the file of a ticket that no pull brought; use the plugin's value [default: 300]",
+        |settings, value| {
+            settings.options.bounds.sweep.ticket = seconds(value, 5, "use 5 to 86400 seconds")?;
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "remove-in-use-after",
+        "SECONDS",
+        "remove a file that a pull took and left behind [default: 3600]",
+        |settings, value| {
+            settings.options.bounds.sweep.in_use = seconds(value, 5, "use 5 to 86400 seconds")?;
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "global-auth-file",
+        "FILE",
+        "the node's own credentials, for pulls without an auth file [default: none]",
+        |settings, value| {
+            settings.options.global_auth_file = Some(value.path());
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "metrics",
+        "SOCKET",
+        "counters for Prometheus over HTTP [default: none]",
+        |settings, value| {
+            settings.options.metrics = Some(socket(value)?);
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "drain",
+        "SECONDS",
+        "how long pulls may run on after SIGTERM [default: 30]",
+        |settings, value| {
+            settings.options.drain = seconds(value, 0, "use 0 to 86400 seconds")?;
+            Ok(())
+        },
+    ),
     Flag::<Settings>::switch(
         "check",
         "look at sockets, folders and files, and print what to do; changes nothing",
@@ -259,7 +324,11 @@ mod tests {
     #[test]
     fn the_documentation_has_the_table_of_options() {
         let page = include_str!("../../../docs/images.md");
-        assert!(page.contains(&PROGRAM.markdown()), "docs/images.md needs this table:\n{}", PROGRAM.markdown());
+        assert!(
+            page.contains(&PROGRAM.markdown()),
+            "docs/images.md needs this table:\n{}",
+            PROGRAM.markdown()
+        );
         assert!(PROGRAM.help().lines().all(|line| line.chars().count() <= 120), "{}", PROGRAM.help());
     }
 }

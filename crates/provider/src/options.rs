@@ -13,7 +13,6 @@ use pullwright_handover::Bounds;
 
 pub(crate) use table::PROGRAM;
 
-
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {

@@ -38,7 +38,11 @@ impl Repository {
         let path = reference.name().strip_prefix(host).and_then(|rest| rest.strip_prefix('/'));
         let path = path.filter(|_| !host.is_empty());
         let path = path.ok_or_else(|| AddressError::NoHost(reference.name().to_owned()))?;
-        Ok(Self { host: contacted_host(host).to_owned(), path: path.to_owned(), namespace_proxy: namespace_proxy.to_owned() })
+        Ok(Self {
+            host: contacted_host(host).to_owned(),
+            path: path.to_owned(),
+            namespace_proxy: namespace_proxy.to_owned(),
+        })
     }
 
     /// The host that is contacted, with its port.

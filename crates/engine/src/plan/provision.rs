@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{AnyPull, any_pull};
-use crate::credentials::{AuthFile, AuthFileContent, Choice, Credential, PullSecret, Selection, Shadowed, select};
+use crate::credentials::{
+    AuthFile, AuthFileContent, Choice, Credential, PullSecret, Selection, Shadowed, select,
+};
 use crate::kubelet::exec::AuthConfig;
 use crate::reference::Reference;
 use crate::registries::{PullBy, PullSource, RegistriesConf};
@@ -214,7 +216,7 @@ pub enum Provides {
     },
     /// Nothing, although there are credentials.
     Withheld {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -235,7 +237,7 @@ pub struct ProvisionedSource {
     /// Where, and under which conditions.
     #[serde(flatten)]
     pub source: PullSource,
-    /// Whose credential, or why none.
+    /// Where the credential comes from, or why there is none.
     pub credential: Choice,
     /// Whether the plugin hands a credential of the namespace over for this source.
     pub provided: bool,
@@ -262,10 +264,14 @@ impl Provision<'_> {
             Provided::Withheld(why) => (Provides::Withheld { why: why.to_string() }, None),
             Provided::Answer(auth) => (Provides::Answer { credentials: auth.len() }, Some(&none_left_out)),
             Provided::File { content, entries } => {
-                let helpers_left_out = content.helpers_left_out.iter().map(|helper| helper.host.clone()).collect();
+                let helpers_left_out =
+                    content.helpers_left_out.iter().map(|helper| helper.host.clone()).collect();
                 let file = WrittenFile { entries: *entries, helpers_left_out };
-                let provides =
-                    if delivery == Delivery::Ticket { Provides::Ticket(file) } else { Provides::AuthFile(file) };
+                let provides = if delivery == Delivery::Ticket {
+                    Provides::Ticket(file)
+                } else {
+                    Provides::AuthFile(file)
+                };
                 (provides, Some(&content.sources_left_out))
             }
         };

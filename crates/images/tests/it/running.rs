@@ -8,8 +8,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pullwright_protobuf::append;
 use pullwright_handover::{AuthFileName, Ticket};
+use pullwright_protobuf::append;
 use pullwright_testkit::containerd::image_service;
 use tempfile::TempDir;
 

@@ -336,11 +336,14 @@ mod tests {
             assert_eq!(body(&text), not_http, "{length:?}");
         }
         for size in ["+3", "-3", "0x3", ""] {
-            let text = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{size}\r\nabc\r\n0\r\n\r\n");
+            let text =
+                format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{size}\r\nabc\r\n0\r\n\r\n");
             assert_eq!(body(&text), not_http, "{size:?}");
         }
         let twice = |first, second| {
-            body(&format!("HTTP/1.1 200 OK\r\nContent-Length: {first}\r\ncontent-length: {second}\r\n\r\nabc"))
+            body(&format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {first}\r\ncontent-length: {second}\r\n\r\nabc"
+            ))
         };
         assert_eq!((twice(2, 3), twice(3, 2)), (not_http.clone(), not_http.clone()));
         assert_eq!(twice(3, 3).unwrap().1, "abc");
@@ -349,7 +352,8 @@ mod tests {
 
     #[test]
     fn a_head_has_a_bounded_number_of_headers() {
-        let many = |count| format!("HTTP/1.1 200 OK\r\n{}content-length: 0\r\n\r\n", "a: b\r\n".repeat(count));
+        let many =
+            |count| format!("HTTP/1.1 200 OK\r\n{}content-length: 0\r\n\r\n", "a: b\r\n".repeat(count));
         assert_eq!(body(&many(HEADERS - 1)).unwrap().0, 200);
         assert_eq!(body(&many(HEADERS)).unwrap_err(), "the answer is not HTTP");
     }

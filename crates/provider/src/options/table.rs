@@ -212,15 +212,10 @@ const API_SERVER: &[Flag<Settings>] = &[
             Ok(())
         },
     ),
-    Flag::value(
-        "certificate-authority",
-        "FILE",
-        "[default: from the kubeconfig]",
-        |settings, value| {
-            settings.options.certificate_authority = Some(value.path());
-            Ok(())
-        },
-    ),
+    Flag::value("certificate-authority", "FILE", "[default: from the kubeconfig]", |settings, value| {
+        settings.options.certificate_authority = Some(value.path());
+        Ok(())
+    }),
     Flag::value(
         "kubeconfig",
         "FILE",
@@ -254,10 +249,15 @@ const CHECK: &[Flag<Settings>] = &[
         Ok(())
     })
     .not_in_environment(),
-    Flag::<Settings>::value("namespace", "NS", "the namespace, for a request without a token", |settings, value| {
-        settings.namespace = Some(namespace(value)?);
-        Ok(())
-    })
+    Flag::<Settings>::value(
+        "namespace",
+        "NS",
+        "the namespace, for a request without a token",
+        |settings, value| {
+            settings.namespace = Some(namespace(value)?);
+            Ok(())
+        },
+    )
     .not_in_environment(),
 ];
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use pullwright_engine::credentials::{Secret, SecretError, SecretName, Sensitive};
-use pullwright_golang::base64;
 use pullwright_engine::kubelet::Namespace;
+use pullwright_golang::base64;
 use serde::Deserialize;
 
 /// A Secret as the API server sends it; only what is needed.

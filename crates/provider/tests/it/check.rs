@@ -71,10 +71,13 @@ struct Case {
 }
 
 fn mirror() -> impl Strategy<Value = String> {
-    (select(&PLACES[..]), select(&["", "all", "digest-only", "tag-only"][..])).prop_map(|(location, serves)| {
-        let serves = if serves.is_empty() { String::new() } else { format!("pull-from-mirror = \"{serves}\"\n") };
-        format!("[[registry.mirror]]\nlocation = \"{location}\"\n{serves}")
-    })
+    (select(&PLACES[..]), select(&["", "all", "digest-only", "tag-only"][..])).prop_map(
+        |(location, serves)| {
+            let serves =
+                if serves.is_empty() { String::new() } else { format!("pull-from-mirror = \"{serves}\"\n") };
+            format!("[[registry.mirror]]\nlocation = \"{location}\"\n{serves}")
+        },
+    )
 }
 
 fn registry(prefix: &'static str) -> impl Strategy<Value = String> {
@@ -112,7 +115,13 @@ fn case() -> impl Strategy<Value = Case> {
     let helpers = helpers.prop_map(|host| host.into_iter().collect());
     let global = (subsequence(&KEYS[..], 0..=3), helpers);
     (registries_conf(), secrets, global, select(&IMAGES[..]), select(&DELIVERIES[..])).prop_map(
-        |(registries, secrets, global, image, delivery)| Case { registries, secrets, global, image, delivery },
+        |(registries, secrets, global, image, delivery)| Case {
+            registries,
+            secrets,
+            global,
+            image,
+            delivery,
+        },
     )
 }
 
@@ -133,7 +142,10 @@ impl Case {
         stage.write("registries.conf", &self.registries);
         for (number, keys) in self.secrets.iter().enumerate() {
             let name = format!("s{number}");
-            stage.write(&format!("secrets/{name}.json"), &manifest(&name, &config(&format!("team-a/{name}"), keys)));
+            stage.write(
+                &format!("secrets/{name}.json"),
+                &manifest(&name, &config(&format!("team-a/{name}"), keys)),
+            );
         }
         let (keys, helpers) = &self.global;
         let mut global: Value = serde_json::from_str(&config("node", keys)).unwrap();
@@ -184,13 +196,16 @@ fn assert_file_holds(file: &[u8], checked: &Value, case: &Case) {
         let said = match credential["from"].as_str() {
             Some("namespace" | "global") => ("user", named_user(credential).unwrap()),
             Some("helper") => ("helper", credential["name"].as_str().unwrap().to_owned()),
-            _ if credential["reason"] == "lookup-failed" => ("failed", credential["error"].as_str().unwrap().to_owned()),
+            _ if credential["reason"] == "lookup-failed" => {
+                ("failed", credential["error"].as_str().unwrap().to_owned())
+            }
             _ => ("none", String::new()),
         };
         assert_eq!(found, said, "{source}");
         assert_eq!(source["provided"], credential["from"] == "namespace", "{source}");
     }
-    let known: Vec<String> = sources.iter().map(name).chain(case.global.0.iter().map(|key| (*key).to_owned())).collect();
+    let known: Vec<String> =
+        sources.iter().map(name).chain(case.global.0.iter().map(|key| (*key).to_owned())).collect();
     for key in file.document().keys() {
         assert!(known.iter().any(|known| known == key), "{key} is nobody's");
     }
@@ -201,7 +216,11 @@ fn assert_agree(case: &Case) -> String {
     let stage = case.stage();
     let (check, run) = case.both(&stage);
     if check.code != Some(0) {
-        assert_eq!((check.code, check.stderr.lines().last()), (run.code, run.stderr.lines().last()), "{case:?}");
+        assert_eq!(
+            (check.code, check.stderr.lines().last()),
+            (run.code, run.stderr.lines().last()),
+            "{case:?}"
+        );
         return "failed".to_owned();
     }
     let checked: Value = serde_json::from_str(&check.stdout).expect("JSON");
@@ -230,7 +249,8 @@ fn assert_agree(case: &Case) -> String {
         }
         "auth-file" | "ticket" => {
             let (response, said) = run.answered();
-            let (path, count) = said.strip_prefix("Wrote auth file to ").unwrap().split_once(" with ").unwrap();
+            let (path, count) =
+                said.strip_prefix("Wrote auth file to ").unwrap().split_once(" with ").unwrap();
             assert_eq!(count, format!("{} number of entries", checked["entries"]), "{case:?}");
             let has_ticket = response.auth.values().any(|given| !given.password.expose().is_empty());
             assert_eq!(has_ticket, provides == "ticket", "{case:?}");
@@ -247,7 +267,12 @@ fn assert_agree(case: &Case) -> String {
 #[test]
 fn check_says_what_a_run_does() {
     let mut runner = proptest::test_runner::TestRunner::new_with_rng(
-        ProptestConfig { cases: 150, max_shrink_iters: 30, failure_persistence: None, ..ProptestConfig::default() },
+        ProptestConfig {
+            cases: 150,
+            max_shrink_iters: 30,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        },
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
     );
     let seen = std::cell::RefCell::new(std::collections::BTreeMap::new());

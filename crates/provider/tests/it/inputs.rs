@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pullwright_engine::credentials::Sensitive;
-use pullwright_golang::base64;
 use pullwright_engine::kubelet::Request;
+use pullwright_golang::base64;
 
 use crate::stage::{IMAGE, PASSWORD, SIGNATURE};
 

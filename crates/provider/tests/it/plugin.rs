@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};
 
-use pullwright_golang::base64;
 use pullwright_engine::kubelet::{ApiVersion, Response};
+use pullwright_golang::base64;
 
 use crate::inputs::{request, token};
 use crate::stage::{NAMESPACE, PASSWORD, SIGNATURE};

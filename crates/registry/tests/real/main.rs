@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use pullwright_engine::credentials::Credential;
 use pullwright_engine::reference::{Dialect, Reference};
-use pullwright_engine::registries::RegistriesConf;
+use pullwright_engine::registries::{PullSource, RegistriesConf};
 use pullwright_registry::{Client, Layout, Options, Platforms, Quiet, Request, Roots, Source, certificates};
 use pullwright_testkit::certificates::Authority;
 use pullwright_testkit::process::Place;
@@ -112,7 +112,7 @@ fn the_layout_holds_what_skopeo_pulls_byte_for_byte() -> Outcome {
     let failure = pull(&layout, &authority, without).unwrap_err().to_string();
     assert!(failure.contains("answered 401 (unauthorized"), "{failure}");
     let reference = Reference::parse(Dialect::Runtime, &format!("{address}/team/app:2"))?;
-    let failure = pull(&layout, &authority, Source { reference, ..source }).unwrap_err().to_string();
+    let failure = pull(&layout, &authority, Source { from: PullSource { reference, ..source.from }, ..source }).unwrap_err().to_string();
     assert!(failure.ends_with("answered 404 (manifest unknown)"), "{failure}");
     Ok(())
 }

@@ -6,10 +6,10 @@
 //! first looked for without regard to case.
 
 use crate::credentials::Sensitive;
+use crate::kubelet::header::{Header, HeaderError};
 use pullwright_findings::DocPath;
 use pullwright_golang::duration::Duration;
 use pullwright_golang::json::{Kind, RawValue};
-use crate::kubelet::header::{Header, HeaderError};
 
 mod error;
 mod raw;
@@ -195,7 +195,11 @@ impl Decoder {
         go_struct: &'static str,
         fields: &Fields<T>,
     ) -> Result<T, DecodeError> {
-        if self.is_object(value, at, go_struct) { self.members(value, at, go_struct, fields) } else { Ok(T::default()) }
+        if self.is_object(value, at, go_struct) {
+            self.members(value, at, go_struct, fields)
+        } else {
+            Ok(T::default())
+        }
     }
 
     /// Reads the members of an object in the order written; notes those that are unknown or there twice.
@@ -286,8 +290,7 @@ fn duration(value: RawValue<'_>, at: &Location) -> Result<Option<Duration>, Deco
     if value.kind() == Kind::Null {
         return Ok(None);
     }
-    let text =
-        value.text().ok_or_else(|| DecodeError::Type(at.fault(value.kind(), "string".to_owned())))?;
+    let text = value.text().ok_or_else(|| DecodeError::Type(at.fault(value.kind(), "string".to_owned())))?;
     let fault = |fault| DecodeError::Duration { at: at.at.clone(), fault };
     Duration::parse(&text).map(Some).map_err(fault)
 }
