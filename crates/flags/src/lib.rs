@@ -123,7 +123,7 @@ impl<S> Program<S> {
         self.sections.iter().flat_map(|section| section.flags)
     }
 
-    /// Writes the environment variable of `flag` to `variable`. Whoever asks for many needs one text for all of them.
+    /// Writes the environment variable of `flag` to `variable`. The caller keeps the text for the next flag.
     fn write_variable(&self, flag: &Flag<S>, variable: &mut String) {
         variable.clear();
         variable.push_str(self.env_prefix);

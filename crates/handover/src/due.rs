@@ -43,19 +43,19 @@ impl Default for SweepBounds {
 }
 
 impl SweepBounds {
-    fn of(self, kind: Kind) -> Duration {
+    fn of(self, kind: FileState) -> Duration {
         match kind {
-            Kind::Unclaimed => self.unclaimed,
-            Kind::Ticket => self.ticket,
-            Kind::Temporary => self.temporary,
-            Kind::InUse => self.in_use,
+            FileState::Unclaimed => self.unclaimed,
+            FileState::Ticket => self.ticket,
+            FileState::Temporary => self.temporary,
+            FileState::InUse => self.in_use,
         }
     }
 }
 
-/// What a file of ours is.
+/// How far a file of the hand-over has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileState {
     /// Put, and not yet taken.
     Unclaimed,
     /// Put for a ticket that has not been shown yet.
@@ -66,21 +66,21 @@ pub enum Kind {
     InUse,
 }
 
-/// What a file is by its name; nothing if it is not ours.
-pub(crate) type KindOf = fn(&str) -> Option<Kind>;
+/// Tells the state of a file by its name; `None` if the file is not ours.
+pub(crate) type StateOf = fn(&str) -> Option<FileState>;
 
 /// A file of ours, found in the auth folder or in a folder within it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) kind: Kind,
+pub(crate) struct FoundFile {
+    pub(crate) kind: FileState,
     pub(crate) name: String,
     pub(crate) since: SystemTime,
 }
 
 /// What to remove at a time, and in how long the next is due.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
-    pub(crate) remove: Vec<Found>,
+pub(crate) struct SweepPlan {
+    pub(crate) remove: Vec<FoundFile>,
     pub(crate) next: Option<Duration>,
 }
 
@@ -88,21 +88,21 @@ pub(crate) struct Plan {
 /// one for each attempt and must not fill the disk with them.
 const MOST_TICKETS: usize = 512;
 
-pub(crate) fn plan(found: Vec<Found>, bounds: SweepBounds, now: SystemTime) -> Plan {
+pub(crate) fn plan(found: Vec<FoundFile>, bounds: SweepBounds, now: SystemTime) -> SweepPlan {
     let crowded_out = crowded_out(&found);
-    let left = |file: &Found| {
+    let left = |file: &FoundFile| {
         if crowded_out.contains(&file.name) {
             return Duration::ZERO;
         }
         bounds.of(file.kind).saturating_sub(age(file.since, now))
     };
     let (remove, keep): (Vec<_>, Vec<_>) = found.into_iter().partition(|file| left(file).is_zero());
-    Plan { next: keep.iter().map(left).min(), remove }
+    SweepPlan { next: keep.iter().map(left).min(), remove }
 }
 
 /// The oldest tickets of each namespace that has too many.
-fn crowded_out(found: &[Found]) -> HashSet<String> {
-    let mut tickets: Vec<_> = found.iter().filter(|file| file.kind == Kind::Ticket).collect();
+fn crowded_out(found: &[FoundFile]) -> HashSet<String> {
+    let mut tickets: Vec<_> = found.iter().filter(|file| file.kind == FileState::Ticket).collect();
     if tickets.len() <= MOST_TICKETS {
         return HashSet::new();
     }
@@ -120,26 +120,26 @@ fn crowded_out(found: &[Found]) -> HashSet<String> {
 }
 
 /// What a file in the auth folder is, by its name.
-pub(crate) fn of_auth_folder(name: &str) -> Option<Kind> {
+pub(crate) fn of_auth_folder(name: &str) -> Option<FileState> {
     if name::is_temporary(name) {
-        Some(Kind::Temporary)
+        Some(FileState::Temporary)
     } else {
-        AuthFileName::parse(name).map(|_| Kind::Unclaimed)
+        AuthFileName::parse(name).map(|_| FileState::Unclaimed)
     }
 }
 
 /// What a file in `tickets/` is, by its name.
-pub(crate) fn of_tickets(name: &str) -> Option<Kind> {
+pub(crate) fn of_tickets(name: &str) -> Option<FileState> {
     if name::is_temporary(name) {
-        Some(Kind::Temporary)
+        Some(FileState::Temporary)
     } else {
-        name::namespace_of_ticket(name).map(|_| Kind::Ticket)
+        name::namespace_of_ticket(name).map(|_| FileState::Ticket)
     }
 }
 
 /// What a file in `in-use/` is, by its name.
-pub(crate) fn of_in_use(name: &str) -> Option<Kind> {
-    name::is_claimed(name).then_some(Kind::InUse)
+pub(crate) fn of_in_use(name: &str) -> Option<FileState> {
+    name::is_claimed(name).then_some(FileState::InUse)
 }
 
 #[cfg(test)]
@@ -159,18 +159,22 @@ mod tests {
         UNIX_EPOCH + Duration::from_secs(second)
     }
 
-    fn found(kind: Kind, since: u64) -> Found {
-        Found { kind, name: format!("{kind:?} {since}"), since: at(since) }
+    fn found(kind: FileState, since: u64) -> FoundFile {
+        FoundFile { kind, name: format!("{kind:?} {since}"), since: at(since) }
     }
 
-    fn removed_at(now: u64, found: &[Found]) -> (Vec<String>, Option<u64>) {
+    fn removed_at(now: u64, found: &[FoundFile]) -> (Vec<String>, Option<u64>) {
         let plan = plan(found.to_vec(), BOUNDS, at(now));
         (plan.remove.into_iter().map(|file| file.name).collect(), plan.next.map(|next| next.as_secs()))
     }
 
     #[test]
     fn each_kind_goes_at_its_own_bound_and_the_next_one_is_known() {
-        let files = [found(Kind::Unclaimed, 1000), found(Kind::Temporary, 1000), found(Kind::InUse, 1000)];
+        let files = [
+            found(FileState::Unclaimed, 1000),
+            found(FileState::Temporary, 1000),
+            found(FileState::InUse, 1000),
+        ];
         let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         assert_eq!(removed_at(1000, &files), (vec![], Some(30)));
         assert_eq!(removed_at(1029, &files), (vec![], Some(1)));
@@ -184,7 +188,7 @@ mod tests {
     fn of_too_many_tickets_of_one_namespace_the_oldest_go() {
         let ticket = |namespace: &str, nth: u64| {
             let name = format!("{namespace}-{}-{nth:032x}.json", "0".repeat(64));
-            Found { kind: Kind::Ticket, name, since: at(1000) + Duration::from_millis(nth) }
+            FoundFile { kind: FileState::Ticket, name, since: at(1000) + Duration::from_millis(nth) }
         };
         let mut files: Vec<_> = (0..MOST_TICKETS as u64 + 3).map(|nth| ticket("crowd", nth)).collect();
         files.push(ticket("crowd-of-two", 0));
@@ -202,8 +206,8 @@ mod tests {
     #[test]
     fn a_clock_set_back_keeps_no_credential_for_ever() {
         // An hour back: gone at once. Ten seconds back: gone when the clock is thirty past it.
-        assert_eq!(removed_at(1000, &[found(Kind::Unclaimed, 4600)]).0.len(), 1);
-        let (removed, next) = removed_at(1000, &[found(Kind::Unclaimed, 1010)]);
+        assert_eq!(removed_at(1000, &[found(FileState::Unclaimed, 4600)]).0.len(), 1);
+        let (removed, next) = removed_at(1000, &[found(FileState::Unclaimed, 1010)]);
         assert_eq!((removed.len(), next), (0, Some(20)));
     }
 

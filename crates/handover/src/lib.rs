@@ -65,7 +65,7 @@ mod watch;
 mod within;
 
 pub use claim::{Claim, ClaimError};
-pub use due::{Kind, SweepBounds};
+pub use due::{FileState, SweepBounds};
 pub use folder::{AuthFolder, FileKind, FolderError};
 pub use handover::{Bounds, Handover};
 pub use lock::LockError;

@@ -102,7 +102,7 @@ pub struct Put {
 /// What was done about files that others left. Nothing to fail a pull for.
 #[derive(Debug)]
 pub struct Tidying {
-    /// Whether somebody will remove the file if nobody claims it.
+    /// Whether a sweeper will remove the file if no pull claims it.
     pub sweeper: Result<(), SweeperError>,
     /// What was removed on the way.
     pub swept: Result<Swept, SweepError>,

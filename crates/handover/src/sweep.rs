@@ -1,4 +1,4 @@
-//! Removing what nobody came for.
+//! Removes the files that no pull came for.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use rustix::process::geteuid;
 use thiserror::Error;
 
 use crate::age::{age, standing_since};
-use crate::due::{Found, Kind, KindOf, Plan, of_auth_folder, of_in_use, of_tickets, plan};
+use crate::due::{FileState, FoundFile, StateOf, SweepPlan, of_auth_folder, of_in_use, of_tickets, plan};
 use crate::folder::{FileKind, FolderError, PrivateFolder};
 use crate::handover::Handover;
 use crate::lock::{LockError, Present};
@@ -23,7 +23,7 @@ const FAILED: Duration = Duration::from_secs(10);
 
 /// The folders within, and what their files are by name. `in-use/` is the last, for files move from the others to there: none
 /// is overlooked.
-const WITHIN: [(Within, KindOf); 2] = [(Within::Tickets, of_tickets), (Within::InUse, of_in_use)];
+const WITHIN: [(Within, StateOf); 2] = [(Within::Tickets, of_tickets), (Within::InUse, of_in_use)];
 
 /// A file that was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Removed {
     /// Where it was.
     pub path: PathBuf,
     /// What it was.
-    pub kind: Kind,
+    pub kind: FileState,
     /// How long it had stood there.
     pub stood: Duration,
 }
@@ -115,11 +115,11 @@ impl Handover {
         &self,
         present: &Present<'_>,
         folder: &PrivateFolder,
-        kind_of: KindOf,
+        kind_of: StateOf,
         now: SystemTime,
         swept: &mut Swept,
     ) -> Result<(), SweepError> {
-        let Plan { remove, mut next } = plan(list(folder, kind_of)?, self.bounds.sweep, now);
+        let SweepPlan { remove, mut next } = plan(list(folder, kind_of)?, self.bounds.sweep, now);
         for file in remove {
             let removed = match AuthFileName::parse(&file.name) {
                 Some(name) => remove_unclaimed(present, folder, &name, &file),
@@ -150,7 +150,7 @@ fn remove_unclaimed(
     present: &Present<'_>,
     folder: &PrivateFolder,
     name: &AuthFileName,
-    file: &Found,
+    file: &FoundFile,
 ) -> Result<bool, SweepError> {
     let Some(_lock) = present.try_lock(name)? else {
         return Ok(false);
@@ -163,11 +163,11 @@ fn remove_unclaimed(
     }
 }
 
-fn remove_found(folder: &PrivateFolder, file: &Found) -> Result<(), SweepError> {
+fn remove_found(folder: &PrivateFolder, file: &FoundFile) -> Result<(), SweepError> {
     folder.remove(&file.name).map_err(|errno| not_removed(folder, file, errno))
 }
 
-fn not_removed(folder: &PrivateFolder, file: &Found, errno: Errno) -> SweepError {
+fn not_removed(folder: &PrivateFolder, file: &FoundFile, errno: Errno) -> SweepError {
     SweepError::Remove { path: folder.path_of(&file.name), source: errno.into() }
 }
 
@@ -175,7 +175,7 @@ fn sooner(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     one.into_iter().chain(other).min()
 }
 
-fn list(folder: &PrivateFolder, kind_of: KindOf) -> Result<Vec<Found>, SweepError> {
+fn list(folder: &PrivateFolder, kind_of: StateOf) -> Result<Vec<FoundFile>, SweepError> {
     let failed = |errno: Errno| SweepError::List { path: folder.path().to_owned(), source: errno.into() };
     let ours = geteuid().as_raw();
     let mut found = Vec::new();
@@ -185,7 +185,7 @@ fn list(folder: &PrivateFolder, kind_of: KindOf) -> Result<Vec<Found>, SweepErro
             continue;
         };
         if FileKind::of(&stat).is_file() && stat.st_uid == ours {
-            found.push(Found { kind, name, since: standing_since(&stat) });
+            found.push(FoundFile { kind, name, since: standing_since(&stat) });
         }
     }
     Ok(found)

@@ -46,7 +46,9 @@ pub fn close_inherited() {
 #[derive(Debug, Error)]
 pub enum SweeperError {
     /// The program could not be started again.
-    #[error("cannot start the sweeper: {source}; what nobody claims stays until the next run of the plugin")]
+    #[error(
+        "cannot start the sweeper: {source}; files that no pull claims stay until the next run of the plugin"
+    )]
     Start {
         /// What the system says.
         source: io::Error,

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::decide::{PassedOver, Whose};
+use crate::decide::{CredentialOrigin, SkippedSource};
 use crate::grpc::{Code, Status};
 
 /// A call that failed.
 #[derive(Debug)]
 pub(crate) struct Attempt {
-    pub(crate) whose: Whose,
+    pub(crate) origin: CredentialOrigin,
     pub(crate) status: Status,
 }
 
@@ -17,16 +17,16 @@ pub(crate) struct Attempt {
 pub(crate) fn failed(
     last: &Status,
     earlier: &[Attempt],
-    whose: &Whose,
-    passed_over: &[PassedOver],
+    origin: &CredentialOrigin,
+    passed_over: &[SkippedSource],
 ) -> Status {
     let mut message = last.message.clone();
     let _ = write!(message, " (tried the credentials ");
     for attempt in earlier {
-        let _ = write!(message, "for {}: {}; then ", attempt.whose, attempt.status.message);
+        let _ = write!(message, "for {}: {}; then ", attempt.origin, attempt.status.message);
     }
-    let _ = write!(message, "for {whose}: the error above");
-    for PassedOver { repository, why } in passed_over {
+    let _ = write!(message, "for {origin}: the error above");
+    for SkippedSource { repository, why } in passed_over {
         let _ = write!(message, "; none for {repository}: {why}");
     }
     message.push(')');
@@ -37,7 +37,7 @@ pub(crate) fn failed(
 pub(crate) fn too_late(earlier: &[Attempt]) -> Status {
     let mut message = "no time is left for another credential".to_owned();
     for attempt in earlier {
-        let _ = write!(message, "; tried the one for {}: {}", attempt.whose, attempt.status.message);
+        let _ = write!(message, "; tried the one for {}: {}", attempt.origin, attempt.status.message);
     }
     Status::new(Code::DEADLINE_EXCEEDED, message)
 }
@@ -45,19 +45,19 @@ pub(crate) fn too_late(earlier: &[Attempt]) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::Why;
+    use crate::decide::NoCall;
 
     #[test]
     fn the_last_error_comes_first_and_each_source_has_its_reason() {
-        let source = |repository: &str| Whose::Source {
+        let source = |repository: &str| CredentialOrigin::Source {
             repository: repository.to_owned(),
             host: "not shown".to_owned(),
             asked: true,
         };
-        let earlier = [Attempt { whose: source("m.example/x"), status: Status::new(Code::UNKNOWN, "401") }];
-        let passed_over = [PassedOver { repository: "n.example/x".to_owned(), why: Why::Nothing }];
+        let earlier = [Attempt { origin: source("m.example/x"), status: Status::new(Code::UNKNOWN, "401") }];
+        let passed_over = [SkippedSource { repository: "n.example/x".to_owned(), why: NoCall::Nothing }];
         let last = Status::new(Code(5), "not found");
-        let status = failed(&last, &earlier, &Whose::Kubelet, &passed_over);
+        let status = failed(&last, &earlier, &CredentialOrigin::Kubelet, &passed_over);
         assert_eq!(status.code, Code(5));
         assert_eq!(
             status.message,

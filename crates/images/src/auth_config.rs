@@ -14,7 +14,7 @@ const PASSWORD: u32 = 2;
 const SERVER_ADDRESS: u32 = 4;
 const IDENTITY_TOKEN: u32 = 5;
 
-/// The user name of tickets, and a password that is none.
+/// The user name of a ticket with a password that is not a ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the user name {:?} is for tickets of crio-credential-provider, and the password with it is not one: if it stands in a \

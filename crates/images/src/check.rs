@@ -16,12 +16,12 @@ use pullwright_handover::AuthFolder;
 use pullwright_nodefiles::{NodeRoot, RegistryFolder};
 
 use crate::body::RequestBody;
+use crate::containerd_answer::ContainerdAnswer;
 use crate::decide::is_host;
 use crate::grpc::{self, Code, Status};
-use crate::listen::{Found, look};
+use crate::listen::{SocketState, look};
 use crate::node;
 use crate::options::Options;
-use crate::outcome::Outcome;
 use crate::upstream::{CallError, connect};
 
 /// How long containerd may take to answer.
@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Options, var: &dyn Fn(&str) -> Option<OsString>) -> 
     match NodeRoot::this_machine().registries(&options.loader(var)) {
         Ok(registries) => lines.extend(registries_lines(&registries, options)),
         Err(error) => {
-            lines.push(Line::Wrong(format!("{error}: mend it, or pulls with an auth file are refused")));
+            lines.push(Line::Wrong(format!("{error}: fix it, or pulls with an auth file are refused")));
         }
     }
     lines.extend(options.global_auth_file.as_deref().map(global_line));
@@ -81,12 +81,12 @@ pub(crate) fn run(options: &Options, var: &dyn Fn(&str) -> Option<OsString>) -> 
 async fn listen_line(path: &Path) -> Line {
     let shown = path.display();
     match look(path).await {
-        Ok(Found::Nothing) => Line::Fine(format!("{shown} is free to listen on")),
-        Ok(Found::Stale) => {
-            Line::Fine(format!("{shown} is left of a service that died, and will be replaced"))
+        Ok(SocketState::Nothing) => Line::Fine(format!("{shown} is free to listen on")),
+        Ok(SocketState::Stale) => {
+            Line::Fine(format!("{shown} was left by a service that died, and will be replaced"))
         }
-        Ok(Found::Living) => Line::Fine(format!("{shown} has somebody who listens: a service that runs")),
-        Ok(Found::NotASocket) => {
+        Ok(SocketState::Living) => Line::Fine(format!("a running service listens on {shown}")),
+        Ok(SocketState::NotASocket) => {
             Line::Wrong(format!("{shown} is not a socket: remove it, or choose another path with --listen"))
         }
         Err(error) => Line::Wrong(format!("{shown} cannot be looked at: {error}")),
@@ -104,7 +104,7 @@ async fn containerd_line(socket: &Path) -> Line {
     let answer = async {
         let failed = |source| CallError::Connect { socket: socket.to_owned(), source };
         let mut containerd = connect(socket).await.map_err(failed)?;
-        Outcome::read(containerd.send_request(request).await.map_err(CallError::Broken)?).await
+        ContainerdAnswer::read(containerd.send_request(request).await.map_err(CallError::Broken)?).await
     };
     match tokio::time::timeout(PATIENCE, answer).await {
         Ok(Ok(outcome)) => match outcome.status {
@@ -127,10 +127,10 @@ fn auth_dir_line(path: &Path) -> Line {
     let shown = path.display();
     // Opening it would make it.
     if path.is_absolute() && !path.exists() {
-        return Line::Fine(format!("{shown} is not there yet, and will be made"));
+        return Line::Fine(format!("{shown} does not exist yet, and will be created"));
     }
     match AuthFolder::open(path) {
-        Ok(_) => Line::Fine(format!("{shown} is ours and nobody else can write to it")),
+        Ok(_) => Line::Fine(format!("only this user can write to {shown}")),
         Err(error) => Line::Wrong(error.to_string()),
     }
 }
@@ -160,7 +160,7 @@ fn certs_d_lines(root: &Path) -> Vec<Line> {
     }
     let refused = certs_d.folders().filter_map(|(name, folder)| match folder {
         Folder::Refused(error) => Some(Line::Wrong(format!(
-            "{shown}/{name}/hosts.toml: {error}; containerd goes on without it, so correct it"
+            "{shown}/{name}/hosts.toml: {error}; containerd ignores the file until you fix it"
         ))),
         Folder::Hosts(_) | Folder::Certificates => None,
     });
@@ -206,7 +206,7 @@ fn global_line(path: &Path) -> Line {
             Err(error) => Line::Wrong(format!("{shown}: {error}; pulls go on without it")),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Line::Look(format!("{shown} is not there; pulls go on without it"))
+            Line::Look(format!("{shown} does not exist; pulls go on without it"))
         }
         Err(error) => Line::Wrong(format!("{shown}: {error}; pulls go on without it")),
     }

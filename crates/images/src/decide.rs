@@ -9,36 +9,36 @@ use pullwright_engine::registries::{NotAsked, PullBy, RegistriesConf};
 
 use crate::auth_config::AuthConfig;
 
-/// Everything that decides the calls.
+/// Everything that the calls are decided from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Inputs<'a> {
+pub(crate) struct CallInputs<'a> {
     /// The image.
     pub(crate) reference: &'a Reference,
     /// The node's `registries.conf`: the sources in their order.
     pub(crate) registries: &'a RegistriesConf,
-    /// Whom containerd asks for images of that host; the last is the registry itself.
+    /// The endpoints that containerd asks for images of that host; the last is the registry itself.
     pub(crate) endpoints: &'a [Endpoint],
     /// The credentials.
     pub(crate) file: &'a AuthFile,
 }
 
-/// The calls, in order, and what there is no call for.
+/// The calls, in order, and the sources without a call.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Calls {
     pub(crate) calls: Vec<Call>,
-    pub(crate) passed_over: Vec<PassedOver>,
+    pub(crate) passed_over: Vec<SkippedSource>,
 }
 
 /// One call to containerd.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Call {
-    pub(crate) whose: Whose,
+    pub(crate) origin: CredentialOrigin,
     pub(crate) auth: AuthConfig,
 }
 
-/// Whose credential a call has.
+/// Where the credential of a call comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum CredentialOrigin {
     /// That of the auth file for this source, `host/repository`.
     Source {
         repository: String,
@@ -52,14 +52,14 @@ pub(crate) enum Whose {
 
 /// A source without a call, and why.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct PassedOver {
+pub(crate) struct SkippedSource {
     pub(crate) repository: String,
-    pub(crate) why: Why,
+    pub(crate) why: NoCall,
 }
 
 /// Why a source has no call.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Why {
+pub(crate) enum NoCall {
     /// The file has nothing for it; it is asked anonymously within the other calls.
     #[error("no credential")]
     Nothing,
@@ -69,7 +69,7 @@ pub(crate) enum Why {
     /// The entry is broken.
     #[error("{0}")]
     Broken(String),
-    /// A password and nobody it belongs to.
+    /// A password without a user name.
     #[error("its credential has no user name")]
     NoUser,
     /// `registries.conf` forbids asking there.
@@ -78,47 +78,47 @@ pub(crate) enum Why {
 }
 
 /// Decides the calls with the credentials of a file.
-pub(crate) fn decide(inputs: &Inputs<'_>) -> Calls {
+pub(crate) fn decide(inputs: &CallInputs<'_>) -> Calls {
     let mut decided = Calls::default();
     let route = inputs.registries.route(inputs.reference, PullBy::of(inputs.reference));
     for source in &route.sources {
         let repository = source.reference.name().to_owned();
         let call = match source.not_asked(route.by) {
             Some(NotAsked::ServesOnly(_)) => continue,
-            Some(NotAsked::BlockedBy(prefix)) => Err(Why::Blocked(prefix.to_owned())),
+            Some(NotAsked::BlockedBy(prefix)) => Err(NoCall::Blocked(prefix.to_owned())),
             None => call(inputs, &source.reference),
         };
         match call {
             Ok(call) if decided.calls.iter().any(|earlier| earlier.auth == call.auth) => {}
             Ok(call) => decided.calls.push(call),
-            Err(why) => decided.passed_over.push(PassedOver { repository, why }),
+            Err(why) => decided.passed_over.push(SkippedSource { repository, why }),
         }
     }
     // A host that containerd does not ask cannot be what makes the pull work, if its files are those that we read.
-    decided.calls.sort_by_key(|call| matches!(call.whose, Whose::Source { asked: false, .. }));
+    decided.calls.sort_by_key(|call| matches!(call.origin, CredentialOrigin::Source { asked: false, .. }));
     decided
 }
 
 /// The call for one source.
-fn call(inputs: &Inputs<'_>, source: &Reference) -> Result<Call, Why> {
+fn call(inputs: &CallInputs<'_>, source: &Reference) -> Result<Call, NoCall> {
     let credential = match inputs.file.lookup(source.name()) {
         Lookup::Found { credential, .. } => credential,
-        Lookup::None { .. } => return Err(Why::Nothing),
-        Lookup::Helper { name } => return Err(Why::Helper(name.to_owned())),
-        Lookup::Failed(error) => return Err(Why::Broken(error.to_string())),
+        Lookup::None { .. } => return Err(NoCall::Nothing),
+        Lookup::Helper { name } => return Err(NoCall::Helper(name.to_owned())),
+        Lookup::Failed(error) => return Err(NoCall::Broken(error.to_string())),
     };
     let endpoint = endpoint_of(inputs.reference, inputs.endpoints, source.domain());
     let address = endpoint.map_or_else(|| format!("https://{}", source.domain()), Endpoint::server_address);
-    let auth = AuthConfig::bound(&credential, &address).ok_or(Why::NoUser)?;
+    let auth = AuthConfig::bound(&credential, &address).ok_or(NoCall::NoUser)?;
     let (repository, host) = (source.name().to_owned(), source.domain().to_owned());
-    Ok(Call { whose: Whose::Source { repository, host, asked: endpoint.is_some() }, auth })
+    Ok(Call { origin: CredentialOrigin::Source { repository, host, asked: endpoint.is_some() }, auth })
 }
 
 /// The call with what the kubelet sent. It was chosen by the image's own name: it is for that registry, not for its mirrors.
 pub(crate) fn with_kubelets(reference: &Reference, endpoints: &[Endpoint], auth: &[u8]) -> Calls {
     let own = endpoint_of(reference, endpoints, reference.domain()).map(Endpoint::server_address);
     let auth = AuthConfig::of_kubelet(auth, own.as_deref());
-    let calls = auth.into_iter().map(|auth| Call { whose: Whose::Kubelet, auth }).collect();
+    let calls = auth.into_iter().map(|auth| Call { origin: CredentialOrigin::Kubelet, auth }).collect();
     Calls { calls, passed_over: Vec::new() }
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn is_host(endpoint: &Endpoint, host: &str) -> bool {
     plain(&endpoint.host) == plain(host)
 }
 
-impl Whose {
+impl CredentialOrigin {
     /// The host for counters.
     pub(crate) fn host(&self) -> &str {
         match self {
@@ -149,7 +149,7 @@ impl Whose {
     }
 }
 
-impl fmt::Display for Whose {
+impl fmt::Display for CredentialOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Source { repository, asked: true, .. } => f.write_str(repository),

@@ -44,7 +44,7 @@ pub enum ListenError {
 
 /// What stands at the path of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum SocketState {
     Nothing,
     /// A socket that nobody listens on: its owner died.
     Stale,
@@ -53,18 +53,18 @@ pub(crate) enum Found {
 }
 
 /// Looks what stands at `path`.
-pub(crate) async fn look(path: &Path) -> io::Result<Found> {
+pub(crate) async fn look(path: &Path) -> io::Result<SocketState> {
     match fs::symlink_metadata(path) {
-        Ok(found) if !found.file_type().is_socket() => return Ok(Found::NotASocket),
+        Ok(found) if !found.file_type().is_socket() => return Ok(SocketState::NotASocket),
         Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SocketState::Nothing),
         Err(error) => return Err(error),
     }
     match UnixStream::connect(path).await {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(Found::Stale),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(SocketState::Stale),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(SocketState::Nothing),
         // Even who is too busy to be connected to is alive.
-        Ok(_) | Err(_) => Ok(Found::Living),
+        Ok(_) | Err(_) => Ok(SocketState::Living),
     }
 }
 
@@ -72,9 +72,9 @@ pub(crate) async fn look(path: &Path) -> io::Result<Found> {
 pub(crate) async fn listen(path: &Path) -> Result<Listening, ListenError> {
     let failed = |source| ListenError::Bind { path: path.to_owned(), source };
     match look(path).await.map_err(failed)? {
-        Found::Living => return Err(ListenError::Living { path: path.to_owned() }),
-        Found::NotASocket => return Err(ListenError::NotASocket { path: path.to_owned() }),
-        Found::Nothing | Found::Stale => {}
+        SocketState::Living => return Err(ListenError::Living { path: path.to_owned() }),
+        SocketState::NotASocket => return Err(ListenError::NotASocket { path: path.to_owned() }),
+        SocketState::Nothing | SocketState::Stale => {}
     }
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(failed)?;

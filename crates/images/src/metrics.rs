@@ -26,7 +26,7 @@ struct Counters {
     times: BTreeMap<&'static str, Duration>,
     in_flight: u64,
     claims: BTreeMap<Claimed, u64>,
-    pulls: BTreeMap<(Pulled, String), u64>,
+    pulls: BTreeMap<(PullResult, String), u64>,
     unread: u64,
     connections: u64,
     swept: u64,
@@ -45,7 +45,7 @@ pub(crate) enum Claimed {
 
 /// How a call with one credential ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Pulled {
+pub(crate) enum PullResult {
     /// The image is there.
     Pulled,
     /// containerd refused.
@@ -65,7 +65,7 @@ impl Metrics {
         *self.counters().claims.entry(claimed).or_default() += 1;
     }
 
-    pub(crate) fn pulled(&self, pulled: Pulled, source: &str) {
+    pub(crate) fn pulled(&self, pulled: PullResult, source: &str) {
         *self.counters().pulls.entry((pulled, source.to_owned())).or_default() += 1;
     }
 
@@ -125,8 +125,8 @@ impl Counters {
         family("claims_total", "counter", "Pulls that looked for an auth file.", claims.collect());
         let pulls = self.pulls.iter().map(|((pulled, source), count)| {
             let outcome = match pulled {
-                Pulled::Pulled => "pulled",
-                Pulled::Failed => "failed",
+                PullResult::Pulled => "pulled",
+                PullResult::Failed => "failed",
             };
             (labels([("outcome", outcome), ("source", source)]), count.to_string())
         });
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_label_cannot_end_its_line() {
         let metrics = Metrics::default();
-        metrics.pulled(Pulled::Failed, "a\"b\\c\nd");
+        metrics.pulled(PullResult::Failed, "a\"b\\c\nd");
         assert!(metrics.render().contains(r#"{outcome="failed",source="a\"b\\c\nd"} 1"#));
     }
 }

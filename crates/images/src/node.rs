@@ -15,7 +15,7 @@ use pullwright_handover::{AuthFileName, AuthFolder, ClaimError, FolderError, Tic
 use pullwright_nodefiles::{LoadError, NodeRoot, RegistryFolder};
 
 use crate::auth_config::{AuthConfig, NotATicket};
-use crate::decide::{Calls, Inputs, PassedOver, decide, with_kubelets};
+use crate::decide::{CallInputs, Calls, SkippedSource, decide, with_kubelets};
 use crate::metrics::{Claimed, Metrics};
 use crate::options::Options;
 use crate::report::{Level, report};
@@ -104,7 +104,7 @@ impl Node {
         let pulled = reference.clone().or_latest();
         let of_file = |(file, registries): (AuthFile, RegistriesConf)| {
             let (registries, file) = (&registries, &file);
-            decide(&Inputs { reference: &pulled, registries, endpoints: &endpoints, file })
+            decide(&CallInputs { reference: &pulled, registries, endpoints: &endpoints, file })
         };
         let calls = match (file, kubelet) {
             (Some(file), _) => of_file((file, self.registries()?)),
@@ -116,7 +116,7 @@ impl Node {
             (None, None) => self.nodes_own().map(of_file).unwrap_or_default(),
         };
         if calls.calls.is_empty() {
-            for PassedOver { repository, why } in &calls.passed_over {
+            for SkippedSource { repository, why } in &calls.passed_over {
                 report(Level::Warning, format_args!("{request}: none of ours for {repository:?}: {why}"));
             }
             return Ok(if ticket.is_some() { Prepared::WithoutAuth } else { Prepared::PassThrough });
@@ -124,7 +124,8 @@ impl Node {
         Ok(Prepared::Calls(calls))
     }
 
-    /// Whether the image may be pulled from elsewhere than its name says, where nobody is to be shown what is for that place.
+    /// Whether the image may be pulled from another registry than the one in its name. Such a registry must not be shown a
+    /// credential for that one.
     fn has_mirrors(&self, request: &PullRequest, reference: &Reference) -> bool {
         match self.registries() {
             Ok(registries) => any_pull(&registries, reference).elsewhere,

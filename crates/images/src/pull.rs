@@ -12,21 +12,25 @@ use hyper::http::request::Parts;
 
 use crate::answer::{self, Attempt};
 use crate::body::RequestBody;
+use crate::containerd_answer::ContainerdAnswer;
 use crate::decide::{Call, Calls};
 use crate::grpc::{self, Code, Status};
-use crate::metrics::{CallTimer, Pulled};
+use crate::metrics::{CallTimer, PullResult};
 use crate::node::Prepared;
-use crate::outcome::Outcome;
 use crate::report::{Level, report};
 use crate::request::PullRequest;
-use crate::service::{Answer, Service, end, ending};
+use crate::service::{CallAnswer, Service, end, ending};
 
 /// The largest request that is read; containerd takes as much.
 const MAX_REQUEST: usize = 16 << 20;
 
 impl Service {
     /// Answers `PullImage`.
-    pub(crate) async fn pull_image(self: Arc<Self>, request: Request<Incoming>, timer: CallTimer) -> Answer {
+    pub(crate) async fn pull_image(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        timer: CallTimer,
+    ) -> CallAnswer {
         let started = Instant::now();
         let place = self.begin_pull();
         let (head, body) = request.into_parts();
@@ -103,14 +107,14 @@ struct Pull<'a> {
 }
 
 impl Pull<'_> {
-    async fn try_each(self, calls: Calls, mut timer: CallTimer) -> Answer {
+    async fn try_each(self, calls: Calls, mut timer: CallTimer) -> CallAnswer {
         let Calls { calls, passed_over } = calls;
         let mut earlier: Vec<Attempt> = Vec::new();
         let last = calls.len().saturating_sub(1);
-        for (at, Call { whose, auth }) in calls.into_iter().enumerate() {
+        for (at, Call { origin, auth }) in calls.into_iter().enumerate() {
             let Some(request) = self.with_auth(auth.expose()) else { break };
             let called = match self.service.upstream.call(request).await {
-                Ok(response) => Outcome::read(response).await,
+                Ok(response) => ContainerdAnswer::read(response).await,
                 Err(error) => Err(error),
             };
             let outcome = match called {
@@ -120,23 +124,26 @@ impl Pull<'_> {
             };
             let code = outcome.status.code;
             if code == Code::OK {
-                self.service.metrics.pulled(Pulled::Pulled, whose.host());
-                report(Level::Info, format_args!("{}: pulled with the credential for {whose}", self.request));
+                self.service.metrics.pulled(PullResult::Pulled, origin.host());
+                report(
+                    Level::Info,
+                    format_args!("{}: pulled with the credential for {origin}", self.request),
+                );
                 timer.end(code);
                 return Ok(outcome.into_response());
             }
-            self.service.metrics.pulled(Pulled::Failed, whose.host());
+            self.service.metrics.pulled(PullResult::Failed, origin.host());
             // Without containerd's words: for what the kubelet sent they may repeat it.
             report(
                 Level::Warning,
-                format_args!("{}: failed with the credential for {whose}, code {}", self.request, code.0),
+                format_args!("{}: failed with the credential for {origin}, code {}", self.request, code.0),
             );
             if at == last || matches!(code, Code::CANCELLED | Code::DEADLINE_EXCEEDED) {
-                let status = answer::failed(&outcome.status, &earlier, &whose, &passed_over);
+                let status = answer::failed(&outcome.status, &earlier, &origin, &passed_over);
                 timer.end(code);
                 return Ok(outcome.with(&status).into_response());
             }
-            earlier.push(Attempt { whose, status: outcome.status });
+            earlier.push(Attempt { origin, status: outcome.status });
         }
         Ok(end(timer, &answer::too_late(&earlier)))
     }

@@ -20,7 +20,7 @@ const PULL_IMAGE: &str = "/runtime.v1.ImageService/PullImage";
 const MOST_PULLS: u32 = 1 << 20;
 
 /// The answer to one call. An error resets it, with the code that containerd reset it with.
-pub(crate) type Answer = Result<Response<ResponseBody>, hyper::Error>;
+pub(crate) type CallAnswer = Result<Response<ResponseBody>, hyper::Error>;
 
 /// What all calls share.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Service {
     }
 
     /// Answers one call. Dropping the future or the answer's body is how the caller cancels.
-    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
+    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> CallAnswer {
         let timer = self.metrics.call(request.uri().path());
         if request.uri().path() == PULL_IMAGE {
             return self.pull_image(request, timer).await;
@@ -54,7 +54,7 @@ impl Service {
         body: RequestBody,
         mut timer: CallTimer,
         place: Option<OwnedSemaphorePermit>,
-    ) -> Answer {
+    ) -> CallAnswer {
         match self.upstream.call(Request::from_parts(head, body)).await {
             Ok(response) => {
                 // An answer without a body has its status in its headers.

@@ -12,15 +12,15 @@ use pullwright_handover::{AuthFileName, Earlier, Handover};
 
 use crate::answer;
 use crate::error::Error;
-use crate::outcome::Outcome;
+use crate::outcome::PluginOutcome;
 use crate::run::{Env, namespace_of, open_handover, read_claims};
 
-/// What a run came to.
-type Provided = Result<(Outcome, Response), Error>;
+/// What a run came to, and the answer to the kubelet.
+type RunResult = Result<(PluginOutcome, Response), Error>;
 
 /// Passes on what a run came to; if that is no credential, and there was one for the same namespace and image before, sees to
 /// it that the pull finds none of another's, and answers that it is this service account's.
-pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: Provided, deadline: Instant) -> Provided {
+pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: RunResult, deadline: Instant) -> RunResult {
     let has_one = provided.as_ref().is_ok_and(|(outcome, _)| outcome.provides());
     if has_one || env.options.delivery != Delivery::AuthFile || !env.options.pull_record {
         return provided;
@@ -41,7 +41,10 @@ pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: Provided, deadlin
         Ok(Earlier::None | Earlier::Taken) => {}
         Err(error) => env.report.passed_over(error),
     }
-    Ok((Outcome::KeptApart { why }, answer::for_this_account(request.api_version(), request.image(), true)))
+    Ok((
+        PluginOutcome::KeptApart { why },
+        answer::for_this_account(request.api_version(), request.image(), true),
+    ))
 }
 
 /// The name of the file that was handed over for this namespace and image, if one ever was.

@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::options::Options;
-use crate::report::Report;
 use crate::run::{self, Env};
+use crate::run_log::RunLog;
 use crate::secrets::Asker;
 
 /// What `check` prints.
@@ -41,7 +41,7 @@ pub(crate) fn run(
     let of_run = run::namespace_of(claims.as_ref(), options).cloned();
     let namespace = of_run.or(namespace).ok_or(Error::NoNamespace)?;
     let node = NodeRoot::this_machine();
-    let report = Report::aloud();
+    let report = RunLog::aloud();
     let env = Env { options, var, report: &report };
     let image = request.image();
     let sources = run::sources(&env, &node, image)?;

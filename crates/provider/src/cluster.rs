@@ -1,7 +1,7 @@
 //! Which API server is asked, and by which certificate authority it is known.
 //!
 //! The Go plugin asks `localhost:6443` unverified when it finds nothing better, so whoever binds that port is handed
-//! tokens of every Pod. Here a server is named, and a certificate authority is found, or nobody is asked.
+//! tokens of every Pod. Here a server is named, and a certificate authority is found, or no server is asked.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub enum ClusterError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: io::Error,
     },
     /// A kubeconfig that cannot be used.
@@ -53,7 +53,7 @@ pub enum ClusterError {
     Kubeconfig {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Why a request is not served: one line that a person can act on.
+//! Why the plugin fails: one line that a person can act on.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,39 +17,39 @@ use crate::secrets::SecretsError;
 /// Why a request could not be served. The pull goes on without this plugin.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Standard input broke off.
+    /// Standard input cannot be read.
     #[error("cannot read the request from standard input: {0}")]
     Input(io::Error),
-    /// More than any request has.
+    /// The request is larger than any that a kubelet sends.
     #[error("the request has more than {} MiB", REQUEST_MAX >> 20)]
     InputTooLarge,
-    /// Not a request.
+    /// The input is not a request.
     #[error(transparent)]
     Request(#[from] RequestError),
     /// The token cannot be read.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The token has ended.
-    #[error("the service account token ended {ago} s ago: is the node's clock right?")]
+    /// The token has expired.
+    #[error("the service account token expired {ago} s ago: is the node's clock right?")]
     Expired {
         /// Seconds.
         ago: i64,
     },
     /// The image cannot have come from a kubelet.
-    #[error("the image name {image:?} is not one: {source}")]
+    #[error("the image name {image:?} is not valid: {source}")]
     Image {
         /// The image.
         image: String,
-        /// Why.
+        /// The underlying error.
         source: ReferenceError,
     },
     /// The node's `registries.conf` is broken; CRI-O refuses it too.
     #[error(transparent)]
     Registries(#[from] LoadError),
-    /// No API server.
+    /// No API server is known.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// No Secrets.
+    /// The Secrets cannot be read.
     #[error(transparent)]
     Secrets(#[from] SecretsError),
     /// The file cannot be named.
@@ -58,16 +58,16 @@ pub enum Error {
     /// The auth folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The file was not put.
+    /// The file cannot be written.
     #[error(transparent)]
     Put(#[from] PutError),
-    /// There is no ticket.
+    /// No ticket can be made.
     #[error(transparent)]
     Ticket(#[from] TicketError),
     /// The sweeper could not work.
     #[error(transparent)]
     Sweeper(#[from] SweeperError),
-    /// There are credentials, and to answer them would show one to a host that it is not for.
+    /// There are credentials, but the answer cannot carry them safely.
     #[error(transparent)]
     Withheld(#[from] Withheld),
     /// Standard output is closed.
@@ -78,11 +78,11 @@ pub enum Error {
     RequestFile {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: io::Error,
     },
     /// `check` needs a namespace.
-    #[error("the request has no token that would say the namespace: add --namespace")]
+    #[error("the request has no token, so the namespace is not known: add --namespace")]
     NoNamespace,
 }
 

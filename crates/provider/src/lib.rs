@@ -18,8 +18,8 @@ mod http;
 mod journal;
 mod options;
 mod outcome;
-mod report;
 mod run;
+mod run_log;
 pub mod secrets;
 mod shown;
 mod tidying;
@@ -34,9 +34,9 @@ use rustix::process::DumpableBehavior;
 pub use cluster::{Cluster, ClusterError};
 pub use error::Error;
 pub use options::{Command, Options, OptionsError, SecretsFrom};
-pub use outcome::Outcome;
-pub use report::{Level, Report};
+pub use outcome::PluginOutcome;
 pub use run::{Env, run};
+pub use run_log::{LogLevel, RunLog};
 
 /// The whole program: parses, runs, maps what happened to an exit code.
 ///
@@ -76,7 +76,7 @@ pub fn main(
 }
 
 fn provide(options: &Options, var: &impl Fn(&str) -> Option<OsString>) -> Result<(), Error> {
-    let report = Report::new(journal::Journal::connect(&options.journal_socket));
+    let report = RunLog::new(journal::Journal::connect(&options.journal_socket));
     let env = Env { options, var, report: &report };
     let result = run(&env, io::stdin().lock(), io::stdout().lock());
     match &result {

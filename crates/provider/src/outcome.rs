@@ -1,14 +1,14 @@
-//! What comes of a request, in the words of the log.
+//! What a run of the plugin came to, in the words of the log.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// What came of a request.
+/// What a run of the plugin came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// The Pod has no token that would say its namespace.
+pub enum PluginOutcome {
+    /// The request has no token, so the namespace is not known.
     NoToken,
-    /// The image is pulled from where its name says.
+    /// The image is pulled only from the registry in its name.
     NoMirrors,
     /// No Secret of the namespace fits a source.
     NoCredential {
@@ -29,8 +29,8 @@ pub enum Outcome {
         /// How many sources have a credential of the namespace in it.
         entries: usize,
     },
-    /// There is no credential for this pull, and there was a file for the same image before: the pull is this service
-    /// account's alone.
+    /// There is no credential for this pull, but a file was handed over for the same image before, so the answer says that the
+    /// pull is this service account's alone.
     KeptApart {
         /// Why there is none.
         why: String,
@@ -42,7 +42,7 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl PluginOutcome {
     /// A stable name for filters.
     #[must_use]
     pub fn reason(&self) -> &'static str {
@@ -57,14 +57,14 @@ impl Outcome {
         }
     }
 
-    /// Whether somebody was given a credential.
+    /// Whether a credential was handed over.
     #[must_use]
     pub fn provides(&self) -> bool {
         matches!(self, Self::Wrote { .. } | Self::WroteForTicket { .. } | Self::Answered { .. })
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for PluginOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoToken => f.write_str("No service account token in the request, nothing to provide"),

@@ -18,9 +18,9 @@ use crate::apart;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::options::{Options, SecretsFrom};
-use crate::outcome::Outcome;
-use crate::report::Report;
-use crate::secrets::{self, Api, Asker, Found, SecretsError};
+use crate::outcome::PluginOutcome;
+use crate::run_log::RunLog;
+use crate::secrets::{self, Api, Asker, FoundSecrets, SecretsError};
 use crate::shown::shown;
 use crate::tidying;
 
@@ -38,19 +38,19 @@ const IMAGE_SHOWN: usize = 600;
 
 /// What a run depends on besides the request.
 pub struct Env<'a> {
-    /// How it works.
+    /// The options.
     pub options: &'a Options,
     /// The process's environment.
     pub var: &'a dyn Fn(&str) -> Option<OsString>,
-    /// Where it is told about.
-    pub report: &'a Report,
+    /// Receives progress and errors.
+    pub report: &'a RunLog,
 }
 
 /// Serves one request of the kubelet.
 ///
 /// # Errors
-/// A fault. There being nothing to provide is none.
-pub fn run(env: &Env<'_>, mut stdin: impl Read, mut stdout: impl Write) -> Result<Outcome, Error> {
+/// If the request cannot be served. To have nothing to provide is not an error.
+pub fn run(env: &Env<'_>, mut stdin: impl Read, mut stdout: impl Write) -> Result<PluginOutcome, Error> {
     let begun = Instant::now();
     env.report.step("Running credential provider");
     env.report.step("Reading from stdin");
@@ -79,16 +79,20 @@ fn provide(
     request: &Request,
     begun: Instant,
     deadline: Instant,
-) -> Result<(Outcome, Response), Error> {
+) -> Result<(PluginOutcome, Response), Error> {
     let (options, report) = (env.options, env.report);
     let nothing = |outcome| Ok((outcome, Response::empty(request.api_version())));
     report.step("Parsing namespace from request");
     let claims = read_claims(request)?;
-    let Some(namespace) = namespace_of(claims.as_ref(), options) else { return nothing(Outcome::NoToken) };
+    let Some(namespace) = namespace_of(claims.as_ref(), options) else {
+        return nothing(PluginOutcome::NoToken);
+    };
     report.about_namespace(namespace.as_str());
 
     let node = NodeRoot::this_machine();
-    let Some(sources) = sources(env, &node, request.image())? else { return nothing(Outcome::NoMirrors) };
+    let Some(sources) = sources(env, &node, request.image())? else {
+        return nothing(PluginOutcome::NoMirrors);
+    };
     // Never given back, here and below: the process ends with the answer, and to free a thousand Secrets takes as long as
     // to choose among them.
     let sources = ManuallyDrop::new(sources);
@@ -104,12 +108,12 @@ fn provide(
     let mut provision =
         ManuallyDrop::new(provision(image, &sources, &found.secrets, global.as_ref(), options.delivery));
     let (content, entries) = match std::mem::replace(&mut provision.provided, Provided::Nothing) {
-        Provided::Nothing => return nothing(Outcome::NoCredential { secrets: found.count() }),
+        Provided::Nothing => return nothing(PluginOutcome::NoCredential { secrets: found.count() }),
         Provided::Withheld(why) => return Err(why.into()),
         Provided::Answer(auth) => {
             let credentials = auth.len();
             let answered = answer::with_credentials(request.api_version(), auth);
-            return Ok((Outcome::Answered { credentials }, answered));
+            return Ok((PluginOutcome::Answered { credentials }, answered));
         }
         Provided::File { content, entries } => (content, entries),
     };
@@ -135,7 +139,8 @@ pub(crate) fn read_claims(request: &Request) -> Result<Option<Claims>, Error> {
     Ok(Some(Claims::read(token)?))
 }
 
-/// Only where the token is shown to somebody: for manifests on the node it says the namespace, and that does not end.
+/// Refuses an expired token. Only where the token is shown to the API server: for manifests on the node it only names the
+/// namespace, which does not expire.
 fn check_time(claims: &Claims) -> Result<(), Error> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let now = i64::try_from(now).unwrap_or(i64::MAX);
@@ -174,8 +179,8 @@ pub(crate) fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Opt
     Ok(Some(sources))
 }
 
-/// The pull secrets for a request, with what is `wanted` of them; without an asker only those on the node. They must be had
-/// within the time for them since the run has `begun`.
+/// Reads the pull secrets for a request, as far as they are `wanted`; without an asker only those on the node. The time for this
+/// counts from when the run has `begun`.
 pub(crate) fn find_secrets(
     options: &Options,
     node: &NodeRoot,
@@ -183,7 +188,7 @@ pub(crate) fn find_secrets(
     namespace: &Namespace,
     wanted: &Wanted<'_>,
     begun: Instant,
-) -> Result<Found, Error> {
+) -> Result<FoundSecrets, Error> {
     let deadline = begun + options.api_timeout;
     if let SecretsFrom::Folder(folder) = &options.secrets {
         let wanted = wanted.in_every_document();
@@ -191,7 +196,7 @@ pub(crate) fn find_secrets(
     }
     let Some((asker, token)) = asker.and_then(|asker| Some((asker, asker.request.service_account_token()?)))
     else {
-        return Ok(Found::default());
+        return Ok(FoundSecrets::default());
     };
     check_time(asker.claims)?;
     let cluster = Cluster::find(node, options)?;
@@ -227,7 +232,7 @@ pub(crate) fn global_auth_file(env: &Env<'_>, node: &NodeRoot) -> Option<AuthFil
     }
 }
 
-/// What is to be handed over.
+/// An auth file to hand over.
 struct File<'a> {
     name: AuthFileName,
     content: &'a [u8],
@@ -240,7 +245,7 @@ fn hand_over(
     request: &Request,
     file: &File<'_>,
     deadline: Instant,
-) -> Result<(Outcome, Response), Error> {
+) -> Result<(PluginOutcome, Response), Error> {
     let (options, report) = (env.options, env.report);
     let (version, image, entries) = (request.api_version(), request.image(), file.entries);
     let handover = open_handover(options)?;
@@ -256,11 +261,12 @@ fn hand_over(
     report.step(format_args!("Auth file path: {}", path.display()));
     Ok(match ticket {
         Some(ticket) => {
-            (Outcome::WroteForTicket { path, entries }, answer::with_ticket(version, image, &ticket))
+            (PluginOutcome::WroteForTicket { path, entries }, answer::with_ticket(version, image, &ticket))
         }
-        None => {
-            (Outcome::Wrote { path, entries }, answer::for_this_account(version, image, options.pull_record))
-        }
+        None => (
+            PluginOutcome::Wrote { path, entries },
+            answer::for_this_account(version, image, options.pull_record),
+        ),
     })
 }
 
@@ -268,7 +274,7 @@ pub(crate) fn open_handover(options: &Options) -> Result<Handover, FolderError> 
     Handover::open(&options.auth_dir, &options.lock_dir, options.bounds)
 }
 
-/// Be the sweeper of the auth folder until nothing unclaimed is left.
+/// Sweeps the auth folder until nothing unclaimed is left.
 pub(crate) fn sweep(options: &Options) -> Result<(), Error> {
     close_inherited();
     Ok(open_handover(options)?.run_sweeper(|_| {})?)

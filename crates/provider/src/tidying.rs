@@ -1,14 +1,14 @@
-//! What is told about the tidying around an auth file. None of it is a reason to fail a pull, and all of it is one to look.
+//! Logs what went wrong while old auth files were removed. None of it fails a pull, but all of it is worth a look.
 
 use pullwright_handover::Tidying;
 
-use crate::report::Report;
+use crate::run_log::RunLog;
 
-/// How many files that could not be removed are told about one by one.
+/// How many files that could not be removed are logged one by one.
 const SHOWN: usize = 3;
 
 /// Tells what went wrong besides the file that was put.
-pub(crate) fn tell(report: &Report, tidying: &Tidying) {
+pub(crate) fn tell(report: &RunLog, tidying: &Tidying) {
     if let Err(error) = &tidying.sweeper {
         report.passed_over(format_args!("no sweeper for unclaimed files: {error}"));
     }

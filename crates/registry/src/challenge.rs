@@ -22,20 +22,21 @@ pub(crate) fn parse<'a>(headers: impl IntoIterator<Item = &'a str>) -> Vec<Chall
         let mut rest = header;
         while let Some(found) = challenge_or_parameter(&mut rest) {
             match found {
-                Found::Scheme(scheme) => challenges.push(Challenge { scheme, parameters: Vec::new() }),
-                Found::Parameter(name, value) => {
+                HeaderPart::Scheme(scheme) => challenges.push(Challenge { scheme, parameters: Vec::new() }),
+                HeaderPart::Parameter(name, value) => {
                     if let Some(challenge) = challenges.last_mut() {
                         challenge.parameters.push((name, value));
                     }
                 }
-                Found::Nothing => {}
+                HeaderPart::Nothing => {}
             }
         }
     }
     challenges
 }
 
-enum Found {
+/// One part of a `WWW-Authenticate` header.
+enum HeaderPart {
     Scheme(String),
     Parameter(String, String),
     /// Something that is neither.
@@ -44,7 +45,7 @@ enum Found {
 
 /// Takes one word with what belongs to it. A word before `=` is a parameter, any other is a scheme: both are separated by commas,
 /// which is what makes this header hard to read.
-fn challenge_or_parameter(rest: &mut &str) -> Option<Found> {
+fn challenge_or_parameter(rest: &mut &str) -> Option<HeaderPart> {
     *rest = rest.trim_start_matches([' ', '\t', ',']);
     if rest.is_empty() {
         return None;
@@ -52,16 +53,16 @@ fn challenge_or_parameter(rest: &mut &str) -> Option<Found> {
     let word = take_token(rest);
     if word.is_empty() {
         skip_to_comma(rest);
-        return Some(Found::Nothing);
+        return Some(HeaderPart::Nothing);
     }
     let after = rest.trim_start_matches([' ', '\t']);
     // In `Negotiate YWJj==` the `=` belong to a token. It is then read as a scheme of its own, which nobody answers.
     let Some(value) = after.strip_prefix('=').filter(|value| !value.starts_with(['=', ','])) else {
-        return Some(Found::Scheme(word.to_ascii_lowercase()));
+        return Some(HeaderPart::Scheme(word.to_ascii_lowercase()));
     };
     *rest = value.trim_start_matches([' ', '\t']);
     let value = if rest.starts_with('"') { take_quoted(rest) } else { take_token(rest).to_owned() };
-    Some(Found::Parameter(word.to_ascii_lowercase(), value))
+    Some(HeaderPart::Parameter(word.to_ascii_lowercase(), value))
 }
 
 fn take_token<'a>(rest: &mut &'a str) -> &'a str {

@@ -1,4 +1,4 @@
-//! What can go wrong on the way to a registry and back, in words that name the operation, the place and the cause.
+//! Why a pull fails: each error names the operation, the host and the cause.
 
 use std::fmt;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub enum PullError {
     Rest {
         /// The source.
         reference: Reference,
-        /// Why.
+        /// The error.
         error: Box<FetchError>,
     },
     /// The layout could not be written.
@@ -85,12 +85,12 @@ pub enum Operation {
     Manifest {
         /// Its tag or digest.
         version: String,
-        /// Where.
+        /// The repository.
         repository: String,
     },
     /// A blob.
     Blob {
-        /// Which.
+        /// The digest of the blob.
         digest: Digest,
     },
 }
@@ -127,23 +127,23 @@ pub enum Cause {
     /// The registry is not reached, or TLS fails.
     #[error("connecting to {host}: {reason}")]
     Connect {
-        /// Whom.
+        /// The host.
         host: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The connection broke.
     #[error("the connection to {host} broke: {reason}")]
     Broken {
-        /// To whom.
+        /// The host.
         host: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// Nothing came for too long.
     #[error("{host} sent nothing for {} s", waited.as_secs())]
     Silent {
-        /// Who.
+        /// The host.
         host: String,
         /// For how long.
         waited: Duration,
@@ -163,9 +163,9 @@ pub enum Cause {
     /// It led astray.
     #[error("{host}: {error}")]
     Redirect {
-        /// Who.
+        /// The host.
         host: String,
-        /// How.
+        /// Why it is not followed.
         error: RedirectError,
     },
     /// No token is to be had.

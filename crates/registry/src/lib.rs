@@ -1,5 +1,5 @@
-//! The OCI distribution client of Pullwright: it pulls by plan. Sources are asked in their order, each with its own credential and
-//! its own trust, and what comes is an OCI layout in which every byte was checked against a digest.
+//! The OCI distribution client of Pullwright. It pulls by plan: it asks the sources in order, each with its own credential and its
+//! own trust, and writes an OCI layout in which every byte was checked against a digest.
 //!
 //! ```text
 //! pull ──► session (one registry: ping, challenge, token, redirects, retries) ──► transport (hyper, rustls with ring)
@@ -49,16 +49,16 @@ pub use source::{CredentialError, Source};
 pub use token::TokenError;
 pub use trust::{Roots, TrustError, certificates};
 
-/// What holds for every request of a client.
+/// The options of a client, for all its requests.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Which certificate authorities are believed besides `authorities`.
+    /// The certificate authorities that are trusted besides `authorities`.
     pub roots: Roots,
     /// Further certificate authorities.
     pub authorities: Vec<CertificateDer<'static>>,
-    /// How long is waited for whom.
+    /// How long to wait for a registry.
     pub timeouts: Timeouts,
-    /// What is tried again.
+    /// Which requests are tried again, and when.
     pub retry: Retry,
     /// How many blobs are fetched at the same time.
     pub parallel: NonZeroUsize,
@@ -77,7 +77,7 @@ impl Default for Options {
     }
 }
 
-/// How long is waited for a registry. Whoever is late is taken for dead, and the next source is asked.
+/// How long to wait for a registry. A registry that is late counts as down, and the next source is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// For a connection to one address.
@@ -98,14 +98,14 @@ impl Default for Timeouts {
     }
 }
 
-/// What is to be pulled.
+/// What to pull.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
     /// The name that the image gets in the layout (`org.opencontainers.image.ref.name`).
     pub name: &'a str,
-    /// Where it is asked for, in this order.
+    /// The sources, in the order in which they are asked.
     pub sources: &'a [Source],
-    /// Which images of an index.
+    /// Which images of an index to pull.
     pub platforms: Platforms,
 }
 

@@ -19,7 +19,7 @@ pub enum Event<'a> {
     SourceFailed {
         /// The source.
         source: &'a Reference,
-        /// Why.
+        /// The error.
         error: &'a FetchError,
     },
     /// A source gave the manifest; everything else comes from there.
@@ -38,28 +38,28 @@ pub enum Event<'a> {
     },
     /// A blob is being fetched.
     Begun {
-        /// Which.
+        /// The digest of the blob.
         blob: &'a Digest,
         /// Its size.
         size: u64,
     },
     /// So many of its bytes are here. The number goes back when a download has to start over.
     Here {
-        /// Which.
+        /// The digest of the blob.
         blob: &'a Digest,
         /// How many.
         bytes: u64,
     },
     /// Its download broke and goes on shortly.
     Interrupted {
-        /// Which.
+        /// The digest of the blob.
         blob: &'a Digest,
-        /// Why.
+        /// Why the attempt failed.
         cause: &'a Cause,
     },
     /// It is here and its digest is right.
     Done {
-        /// Which.
+        /// The digest of the blob.
         blob: &'a Digest,
         /// Its size.
         size: u64,

@@ -21,7 +21,7 @@ use crate::error::{Cause, FetchError, Operation, Shown};
 use crate::redirect::{self, MAX_HOPS, RedirectError};
 use crate::refusal;
 use crate::retry::Retry;
-use crate::token::{self, Wanted};
+use crate::token::{self, WantedAuth};
 use crate::transport::{Transport, Trust, host};
 
 /// The largest answer of a token service, and the most that is read of an error.
@@ -157,8 +157,8 @@ impl<'a> Session<'a> {
     async fn authorize(&self, challenges: &[Challenge]) -> Result<(), Cause> {
         let authorization = match token::wanted(challenges) {
             None => return Ok(()),
-            Some(Wanted::Basic) => self.credential.and_then(token::basic),
-            Some(Wanted::Token { realm, service }) => Some(self.token(&realm, service.as_deref()).await?),
+            Some(WantedAuth::Basic) => self.credential.and_then(token::basic),
+            Some(WantedAuth::Token { realm, service }) => Some(self.token(&realm, service.as_deref()).await?),
         };
         *self.authorization.lock().unwrap_or_else(PoisonError::into_inner) = authorization;
         Ok(())
@@ -224,7 +224,7 @@ impl<'a> Session<'a> {
         // What it says is only an explanation: without it the status stands.
         let body = self.transport.collect(&host, response.into_body(), MAX_ANSWER).await;
         let authorization = self.authorization();
-        // A password that is no text can come back only as JSON has it: with a sign for each byte that is none.
+        // A password that is not UTF-8 can come back only as JSON writes it: with a replacement character for each bad byte.
         let password = self.credential.map(|credential| {
             Sensitive::new(String::from_utf8_lossy(credential.password.expose()).into_owned())
         });

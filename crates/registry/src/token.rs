@@ -11,9 +11,9 @@ use crate::challenge::Challenge;
 /// Who asks, as token services log it.
 const CLIENT_ID: &str = "pullwright";
 
-/// What the registry wants.
+/// How the registry wants a client to log in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum WantedAuth {
     /// User name and password with each request.
     Basic,
     /// A token of this service.
@@ -45,10 +45,10 @@ pub enum TokenError {
 }
 
 /// The first challenge that can be answered.
-pub(crate) fn wanted(challenges: &[Challenge]) -> Option<Wanted> {
+pub(crate) fn wanted(challenges: &[Challenge]) -> Option<WantedAuth> {
     challenges.iter().find_map(|challenge| match challenge.scheme.as_str() {
-        "basic" => Some(Wanted::Basic),
-        "bearer" => Some(Wanted::Token {
+        "basic" => Some(WantedAuth::Basic),
+        "bearer" => Some(WantedAuth::Token {
             realm: challenge.parameter("realm").unwrap_or_default().to_owned(),
             service: challenge.parameter("service").map(str::to_owned),
         }),
@@ -140,10 +140,10 @@ mod tests {
     #[test]
     fn the_first_challenge_that_can_be_answered_counts() {
         let of = |header: &str| wanted(&challenge::parse([header]));
-        assert_eq!(of(r#"Negotiate, Basic realm="x""#), Some(Wanted::Basic));
+        assert_eq!(of(r#"Negotiate, Basic realm="x""#), Some(WantedAuth::Basic));
         let bearer = of(r#"Bearer realm="https://a/t",service="s", Basic realm="x""#);
         let (realm, service) = ("https://a/t".to_owned(), Some("s".to_owned()));
-        assert_eq!(bearer, Some(Wanted::Token { realm, service }));
+        assert_eq!(bearer, Some(WantedAuth::Token { realm, service }));
         assert_eq!(of("Negotiate"), None);
     }
 

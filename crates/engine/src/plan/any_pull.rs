@@ -1,19 +1,19 @@
 //! The sources of every pull of a repository, when only the name that the kubelet made of it is known.
 //!
 //! The plugin hears neither tag nor digest, nor whether the Pod named a registry at all, so it prepares for every pull
-//! that may follow. A source too many only means an entry that nobody looks up.
+//! that may follow. An extra source only means an entry that no pull looks up.
 
 use std::collections::HashSet;
 
 use crate::reference::Reference;
 use crate::registries::{PullBy, PullSource, RegistriesConf};
 
-/// The sources of all pulls that a name may stand for.
+/// The sources of every pull that a name may stand for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnyPull {
     /// Each repository once, in order, without tag and digest.
     pub sources: Vec<PullSource>,
-    /// Whether any of them is not where its name says: a mirror, or another location.
+    /// Whether any of them is not the registry in the name: a mirror, or another location.
     pub elsewhere: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct AnyPull {
 /// The kubelet turns `nginx` into `docker.io/library/nginx` before it asks, while the runtime may pull it from an
 /// alias or a search registry; so what the name may have been short for is looked up as well. That is so whatever the mode for
 /// short names: in enforcing mode CRI-O refuses a name with several search registries, but its mode is decided where the plugin
-/// does not look (files that CRI-O was started with), and an entry that nobody asks for costs less than a pull that fails for want of one.
+/// does not look (files that CRI-O was started with), and an unused entry costs less than a pull that fails for want of one.
 #[must_use]
 pub fn any_pull(registries: &RegistriesConf, repository: &Reference) -> AnyPull {
     let mut seen = HashSet::new();

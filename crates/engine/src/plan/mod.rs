@@ -1,5 +1,5 @@
-//! The pull plan: for one image and one namespace, whether the plugin runs, what is asked in which order, with
-//! whose credential, and why. What people read, what logs say and the JSON all come from this one value.
+//! The pull plan: for one image and one namespace, whether the plugin runs, which sources are asked in which order, with which
+//! credential, and why. The text for people, the logs and the JSON all come from this one value.
 
 mod any_pull;
 mod objects;
@@ -139,7 +139,7 @@ pub struct PlannedSource {
     pub objects: Vec<ObjectName>,
     /// Whether this pull goes there, being by tag or by digest.
     pub serves_this_pull: bool,
-    /// Whose credential, or why none.
+    /// Where the credential comes from, or why there is none.
     pub credential: Choice,
     /// What was passed over.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -154,7 +154,7 @@ pub enum PlanError {
     Image {
         /// The image as it was given.
         image: String,
-        /// Why.
+        /// The underlying error.
         source: ReferenceError,
     },
     /// The runtime finds nothing to pull for the name.

@@ -10,8 +10,8 @@ use crate::reference::Reference;
 use crate::registries::{MirrorUse, SourceRole, rewrite};
 
 impl PullPlan {
-    /// Names the objects that a plan comes from. `file` is what was rendered from them: entries of other files are nobody's
-    /// but their file's.
+    /// Names the objects that a plan comes from. `file` is what was rendered from them: entries of other files come from no
+    /// object.
     pub fn name_objects(&mut self, sets: &[MirrorSet], sources: &RegistrySources, file: &Path) {
         for candidate in &mut self.candidates {
             candidate.name_objects(sets, sources, file);

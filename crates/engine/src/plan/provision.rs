@@ -216,7 +216,7 @@ pub enum Provides {
     },
     /// Nothing, although there are credentials.
     Withheld {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -237,7 +237,7 @@ pub struct ProvisionedSource {
     /// Where, and under which conditions.
     #[serde(flatten)]
     pub source: PullSource,
-    /// Whose credential, or why none.
+    /// Where the credential comes from, or why there is none.
     pub credential: Choice,
     /// Whether the plugin hands a credential of the namespace over for this source.
     pub provided: bool,

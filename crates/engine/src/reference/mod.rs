@@ -23,7 +23,7 @@ const OFFICIAL: &str = "library/";
 /// The longest name (runtime) or path (kubelet) in bytes.
 const NAME_MAX: usize = 255;
 
-/// Whose reading of a reference is wanted.
+/// The program whose reading of references is followed.
 ///
 /// Both descend from the same Docker package. The runtime's copy (containers/image) is the older one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use pullwright_handover::{Bounds, Kind, SweepBounds};
+use pullwright_handover::{Bounds, FileState, SweepBounds};
 
 use crate::actor::name;
 use crate::stage::{NEVER, PATIENT, Stage, output, swept_after, until};
@@ -48,7 +48,7 @@ pub(crate) fn a_plugin_at_work_is_not_swept_from_under() {
     drop(stage.handover().folder().claim(&name("a")).unwrap().expect("the first is still there"));
     assert_eq!(output(second), "taken");
     let swept = stage.handover().sweep_once(later).expect("it sweeps");
-    assert_eq!(swept.removed.iter().map(|removed| removed.kind).collect::<Vec<_>>(), [Kind::Unclaimed]);
+    assert_eq!(swept.removed.iter().map(|removed| removed.kind).collect::<Vec<_>>(), [FileState::Unclaimed]);
 }
 
 pub(crate) fn a_put_sweeps_what_others_left() {

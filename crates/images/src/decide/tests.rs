@@ -36,7 +36,7 @@ impl Case<'_> {
         if let Some(text) = self.hosts_toml {
             certs_d.insert(reference.domain(), Some(text));
         }
-        decide(&Inputs {
+        decide(&CallInputs {
             reference: &reference,
             registries: &RegistriesConf::merge([("registries.conf".into(), conf)]),
             endpoints: &certs_d.endpoints(reference.domain()),
@@ -103,7 +103,7 @@ fn a_mirror_that_containerd_does_not_ask_comes_last_and_is_still_bound() {
     let only_b = "[host.\"https://mirror-b.example\"]";
     let case = Case { registries: MIRRORED, hosts_toml: Some(only_b), file: &file };
     assert_eq!(case.calls("nginx"), ["b -> https://mirror-b.example", "a -> https://mirror-a.example:5000"]);
-    let said = case.decide("nginx").calls[1].whose.to_string();
+    let said = case.decide("nginx").calls[1].origin.to_string();
     assert!(said.contains("not among the hosts that containerd asks"), "{said}");
 }
 

@@ -242,7 +242,7 @@ async fn check_says_what_is_wrong_and_what_to_do() {
     assert!(containerd.seen().iter().all(|seen| seen.path.ends_with("ImageFsInfo")));
     drop(UnixListener::bind(place.path("images.sock")).unwrap());
     let (_, said) = tokio::task::block_in_place(checked);
-    assert!(said.contains("is left of a service that died"), "{said}");
+    assert!(said.contains("was left by a service that died"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -64,7 +64,7 @@ pub(crate) enum HttpError {
     Proxy {
         /// Its address.
         proxy: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// No connection, or a broken one.
@@ -115,13 +115,13 @@ impl From<HttpError> for io::Error {
 }
 
 /// What a server answered: the head, and a body that is still to come.
-pub(crate) struct Answer<'a> {
+pub(crate) struct HttpAnswer<'a> {
     pub(crate) head: Head,
     body: Body<Connection>,
     client: &'a Client,
 }
 
-impl Answer<'_> {
+impl HttpAnswer<'_> {
     /// The same, once its body has begun as well.
     fn begun(mut self) -> Result<Self, HttpError> {
         self.body.limit(u64::MAX);
@@ -190,10 +190,10 @@ impl Client {
         path: &str,
         headers: &[(&'static str, &str)],
         deadline: Instant,
-    ) -> Result<Answer<'_>, HttpError> {
+    ) -> Result<HttpAnswer<'_>, HttpError> {
         let request = self.request(path, headers)?;
         if let Some(connection) = self.kept.take() {
-            match self.exchange(connection, &request, deadline).and_then(Answer::begun) {
+            match self.exchange(connection, &request, deadline).and_then(HttpAnswer::begun) {
                 // A server may end a connection between two requests; to ask twice does no harm.
                 Err(HttpError::Ended | HttpError::Io(_)) => {}
                 result => return result,
@@ -214,14 +214,14 @@ impl Client {
         mut connection: Connection,
         request: &[u8],
         deadline: Instant,
-    ) -> Result<Answer<'_>, HttpError> {
+    ) -> Result<HttpAnswer<'_>, HttpError> {
         let stream = connection.get_mut();
         stream.sock.deadline = deadline;
         // Before the handshake, which takes it along with its own last words.
         stream.conn.writer().write_all(request)?;
         stream.flush()?;
         let (head, body) = answer::read(connection)?;
-        Ok(Answer { head, body, client: self })
+        Ok(HttpAnswer { head, body, client: self })
     }
 
     fn request(&self, path: &str, headers: &[(&'static str, &str)]) -> Result<Vec<u8>, HttpError> {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::protobuf;
 use crate::cluster::Cluster;
-use crate::http::{Answer, Client, Head, HttpError};
+use crate::http::{Client, Head, HttpAnswer, HttpError};
 use crate::shown::{shown, without};
 
 /// The most that is read of one object. The API server keeps none beyond 1.5 MiB unless it is told to, and base64 makes a
@@ -44,7 +44,7 @@ pub enum ApiError {
     Unusable {
         /// The server.
         server: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// No connection, no answer, or one that is not HTTP.
@@ -54,7 +54,7 @@ pub enum ApiError {
         server: String,
         /// What was asked for.
         what: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// Somebody else's certificate. It was not shown the token.
@@ -161,12 +161,12 @@ impl<'a> Api<'a> {
     ///
     /// # Errors
     /// If it is not to be had in time.
-    pub(super) fn list(&self, path: &str, what: &str) -> Result<Answer<'_>, ApiError> {
+    pub(super) fn list(&self, path: &str, what: &str) -> Result<HttpAnswer<'_>, ApiError> {
         const EITHER: &str = "application/vnd.kubernetes.protobuf, application/json";
         self.ask(path, what, EITHER)
     }
 
-    fn ask(&self, path: &str, what: &str, accept: &str) -> Result<Answer<'_>, ApiError> {
+    fn ask(&self, path: &str, what: &str, accept: &str) -> Result<HttpAnswer<'_>, ApiError> {
         let mut answer = self.send(path, what, accept)?;
         if let Some(pause) = retry_after(&answer.head)
             && Instant::now() + pause < self.deadline
@@ -184,7 +184,7 @@ impl<'a> Api<'a> {
         ApiError::Content { server: self.server.to_owned(), what: what.to_owned() }
     }
 
-    fn send(&self, path: &str, what: &str, accept: &str) -> Result<Answer<'_>, ApiError> {
+    fn send(&self, path: &str, what: &str, accept: &str) -> Result<HttpAnswer<'_>, ApiError> {
         let headers = [("Authorization", self.authorization.expose().as_str()), ("Accept", accept)];
         let answer = self.client.get(path, &headers, self.deadline);
         answer.map_err(|error| self.transport(error, what))
@@ -201,7 +201,7 @@ impl<'a> Api<'a> {
         }
     }
 
-    fn refused(&self, answer: Answer<'_>, what: &str) -> ApiError {
+    fn refused(&self, answer: HttpAnswer<'_>, what: &str) -> ApiError {
         /// The part of a Kubernetes `Status` that people are told.
         #[derive(Deserialize)]
         struct Said {
@@ -230,7 +230,7 @@ impl<'a> Api<'a> {
     }
 }
 
-pub(super) fn is_protobuf(answer: &Answer<'_>) -> bool {
+pub(super) fn is_protobuf(answer: &HttpAnswer<'_>) -> bool {
     answer.head.content_type.split(';').next().is_some_and(|kind| kind.trim() == protobuf::MEDIA_TYPE)
 }
 

@@ -9,7 +9,7 @@ use pullwright_engine::kubelet::Namespace;
 use pullwright_nodefiles::NodeRoot;
 use serde_json::Value;
 
-use super::{Found, SecretsError};
+use super::{FoundSecrets, SecretsError};
 
 /// The most that is read of one file: a Secret has at most 1 MiB, and its manifest a third more.
 const FILE_MAX: u64 = 4 << 20;
@@ -24,14 +24,14 @@ pub(crate) fn from_folder(
     namespace: &Namespace,
     wanted: &Wanted<'_>,
     deadline: Instant,
-) -> Result<Found, SecretsError> {
+) -> Result<FoundSecrets, SecretsError> {
     let mut names =
         node.list(folder).map_err(|source| SecretsError::Folder { path: folder.to_owned(), source })?;
     names.retain(|name| {
         matches!(Path::new(name).extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json"))
     });
     names.sort_unstable();
-    let (mut found, mut room) = (Found::default(), FOLDER_MAX);
+    let (mut found, mut room) = (FoundSecrets::default(), FOLDER_MAX);
     for name in names {
         let path = folder.join(name);
         if room == 0 || Instant::now() >= deadline {
@@ -55,7 +55,7 @@ pub(crate) fn from_folder(
     Ok(found)
 }
 
-fn add(found: &mut Found, manifest: &Value, namespace: &Namespace, wanted: &Wanted<'_>) {
+fn add(found: &mut FoundSecrets, manifest: &Value, namespace: &Namespace, wanted: &Wanted<'_>) {
     if let Some(items) = manifest.get("items").and_then(Value::as_array) {
         for item in items {
             add(found, item, namespace, wanted);

@@ -1,4 +1,4 @@
-//! What was found in a namespace, bounded whatever the namespace holds.
+//! The pull secrets that were found for a request, bounded whatever the namespace holds.
 //!
 //! Whoever may write Secrets in a namespace must not be able to take a node's memory or time with them. So what is kept is
 //! bounded, what is told is bounded, and what was left out is counted and told in one line.
@@ -14,14 +14,14 @@ use crate::shown::shown;
 const MOST_PARTS: usize = 50_000;
 /// And in bytes of keys and credentials. An entry usually has about two hundred.
 const MOST_BYTES: usize = 8 << 20;
-/// How many lines are told about what could not be used: enough to act on.
+/// How many lines are logged about what could not be used: enough to act on.
 const MOST_LINES: usize = 30;
 /// How long a line is; it may quote what somebody wrote into a Secret.
 const LONGEST_LINE: usize = 300;
 
-/// What was found, first one first.
+/// The pull secrets that were found, first one first, and what could not be used.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundSecrets {
     /// The Secrets that hold credentials for the pull.
     pub secrets: Vec<PullSecret>,
     /// How many there are besides, which hold none.
@@ -46,7 +46,7 @@ struct LeftOut {
     lines: usize,
 }
 
-impl Found {
+impl FoundSecrets {
     /// How many Secrets could be read.
     pub(crate) fn count(&self) -> usize {
         self.secrets.len() + self.elsewhere
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_is_told_does_not_grow_with_the_namespace() {
-        let (mut found, wanted) = (Found::default(), Wanted::of(["q.io/a"]));
+        let (mut found, wanted) = (FoundSecrets::default(), Wanted::of(["q.io/a"]));
         for number in 0..1000 {
             let document =
                 format!(r#"{{"auths":{{"q.io/{}":0,"q.io":0,"b":0,"c":0,"d":0}}}}"#, "x".repeat(2000));
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_does_not_grow_with_the_namespace_and_the_first_ones_are() {
-        let (mut found, wanted) = (Found::default(), Wanted::of(["q.io/a"]));
+        let (mut found, wanted) = (FoundSecrets::default(), Wanted::of(["q.io/a"]));
         let password = "p".repeat(900_000);
         for number in 0..20 {
             let document = format!(r#"{{"auths":{{"q.io":{{"username":"u","password":"{password}"}}}}}}"#);
@@ -193,7 +193,7 @@ mod tests {
         let mirrors: Vec<String> =
             (0..1000).map(|number| format!("mirror-{number}.example:5000/hub/nginx")).collect();
         let wanted = Wanted::of(mirrors.iter().map(String::as_str));
-        let mut found = Found::default();
+        let mut found = FoundSecrets::default();
         for number in 0..1000 {
             let of = |host: String| format!(r#""{host}":{{"auth":"dTpw"}}"#);
             let mut entries: Vec<String> =

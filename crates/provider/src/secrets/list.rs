@@ -7,8 +7,8 @@ use pullwright_engine::kubelet::Namespace;
 
 use super::api::is_protobuf;
 use super::protobuf::ListError;
-use super::{Api, ApiError, Found, SecretsError, json, protobuf};
-use crate::http::{Answer, Body, HttpError};
+use super::{Api, ApiError, FoundSecrets, SecretsError, json, protobuf};
+use crate::http::{Body, HttpAnswer, HttpError};
 
 /// How many Secrets are asked for at a time, as `kubectl` does.
 const PAGE: usize = 500;
@@ -36,8 +36,13 @@ const SMALL_PAGE: usize = 4;
 ///
 /// Those in which nothing `wanted` can be are only counted: a large namespace has credentials for many registries, and a pull
 /// asks few. However long the list is, what stays in memory is what is wanted.
-pub(crate) fn list(api: &Api<'_>, namespace: &Namespace, wanted: &Wanted<'_>) -> Result<Found, SecretsError> {
-    let mut list = List { namespace, wanted, room: LIST_MAX, last: String::new(), found: Found::default() };
+pub(crate) fn list(
+    api: &Api<'_>,
+    namespace: &Namespace,
+    wanted: &Wanted<'_>,
+) -> Result<FoundSecrets, SecretsError> {
+    let mut list =
+        List { namespace, wanted, room: LIST_MAX, last: String::new(), found: FoundSecrets::default() };
     let what = format!("the list of pull secrets in namespace {namespace}");
     let selector = escaped(&OTHER_TYPES.map(|kind| format!("type!={kind}")).join(","));
     let (mut size, mut next) = (PAGE, String::new());
@@ -70,7 +75,7 @@ struct List<'a> {
     room: u64,
     /// The last Secret that was read.
     last: String,
-    found: Found,
+    found: FoundSecrets,
 }
 
 /// Why a page was not read to its end.
@@ -99,11 +104,11 @@ impl List<'_> {
     }
 
     /// Reads a page, and gives what to ask the next one with.
-    fn read_page(&mut self, answer: Answer<'_>) -> Result<String, PageError> {
+    fn read_page(&mut self, answer: HttpAnswer<'_>) -> Result<String, PageError> {
         if is_protobuf(&answer) { self.read_protobuf(answer) } else { self.read_json(answer) }
     }
 
-    fn read_protobuf(&mut self, answer: Answer<'_>) -> Result<String, PageError> {
+    fn read_protobuf(&mut self, answer: HttpAnswer<'_>) -> Result<String, PageError> {
         answer.read(self.room, |body| self.read_as_it_comes(body))
     }
 
@@ -129,7 +134,7 @@ impl List<'_> {
         })
     }
 
-    fn read_json(&mut self, answer: Answer<'_>) -> Result<String, PageError> {
+    fn read_json(&mut self, answer: HttpAnswer<'_>) -> Result<String, PageError> {
         if self.room < JSON_MAX {
             return Err(PageError::Full);
         }
@@ -176,7 +181,7 @@ mod tests {
                 wanted: &wanted,
                 room: room as u64,
                 last: String::new(),
-                found: Found::default(),
+                found: FoundSecrets::default(),
             };
             let mut body = crate::http::body_of(PAGE, list.room);
             assert!(matches!(list.read_as_it_comes(&mut body), Err(PageError::Full)), "{room}");

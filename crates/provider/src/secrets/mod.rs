@@ -9,7 +9,7 @@ mod named;
 mod protobuf;
 
 pub use api::{Api, ApiError};
-pub use found::Found;
+pub use found::FoundSecrets;
 
 use std::io;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub enum SecretsError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: io::Error,
     },
 }

@@ -7,7 +7,7 @@ use pullwright_engine::credentials::Wanted;
 use serde::Deserialize;
 
 use super::json::Sent;
-use super::{Api, ApiError, Asker, Found, SecretsError, checked};
+use super::{Api, ApiError, Asker, FoundSecrets, SecretsError, checked};
 
 /// How many are asked for. An annotation has room for a hundred thousand names, and each is a request on every start of a
 /// Pod.
@@ -22,14 +22,14 @@ pub(crate) fn named(
     asker: Asker<'_>,
     annotation: &str,
     wanted: &Wanted<'_>,
-) -> Result<Found, SecretsError> {
+) -> Result<FoundSecrets, SecretsError> {
     let claims = asker.claims;
     let namespace = &claims.namespace;
     let names = match asker.request.service_account_annotations().get(annotation) {
         Some(names) => first(names.split(',').map(|name| Cow::Borrowed(name.trim()))),
         None => image_pull_secrets(api, asker)?,
     };
-    let mut found = Found::default();
+    let mut found = FoundSecrets::default();
     if names.more > 0 {
         found.tell(format_args!("only the first {MOST} of {} names are used", MOST + names.more));
     }

@@ -24,7 +24,7 @@ fn what_is_no_request_is_refused_by_name() {
         (request(&token(NAMESPACE)).replace(IMAGE, ""), "image is empty"),
         (
             request(&token(NAMESPACE)).replace(IMAGE, "not an image"),
-            "the image name \"not an image\" is not one",
+            "the image name \"not an image\" is not valid",
         ),
         (request(&token(NAMESPACE)) + "{}", "invalid character at line 2, column 1"),
     ] {
@@ -101,7 +101,7 @@ fn an_expired_token_is_not_shown_to_the_api_server() {
     let plugin = stage.plugin().args(&["--server", "https://127.0.0.1:1"]).arg("--certificate-authority");
     let ran = plugin.arg(here).run(request(&token_until(NAMESPACE, 1_700_000_000)));
     let said = ran.failed();
-    assert!(said.starts_with("the service account token ended "), "{said}");
+    assert!(said.starts_with("the service account token expired "), "{said}");
     assert!(said.ends_with(" s ago: is the node's clock right?"), "{said}");
     assert_eq!(stage.left(), [""; 0]);
 }

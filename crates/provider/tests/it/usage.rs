@@ -104,7 +104,7 @@ fn check_needs_a_namespace_from_the_token_or_from_a_person() {
     stage.write("request", &anonymous.render());
     let check = || stage.plugin_with_folder().args(&["check", "--request"]).arg(stage.path("request"));
     let ran = check().run("");
-    assert_eq!(ran.failed(), "the request has no token that would say the namespace: add --namespace");
+    assert_eq!(ran.failed(), "the request has no token, so the namespace is not known: add --namespace");
     let plan: Value =
         serde_json::from_str(&check().args(&["--namespace", "team-b"]).run("").stdout).expect("JSON");
     assert_eq!(plan["namespace"], "team-b");

@@ -39,7 +39,7 @@ pub enum DecodeError {
     /// A field of another type.
     #[error("{0}")]
     Type(TypeFault),
-    /// A `defaultCacheDuration` that is none.
+    /// A `defaultCacheDuration` that is not a duration.
     #[error("{fault}")]
     Duration {
         /// Where.

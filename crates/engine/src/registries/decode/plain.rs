@@ -1,8 +1,13 @@
 //! The plain form of a file, as programs write it, read line by line straight into fields.
 //!
-//! A tree of all keys and values costs many times what is in it. Whatever is not plain (escapes, inline tables, aliases,
-//! unknown or repeated keys, a comment behind a value) is left to [`super::tree`], which also has the words for what
-//! is wrong: nothing is refused here.
+//! A second decoder needs a reason. A tree of all keys and values costs many times what is in it: for a file of a thousand
+//! registries with a mirror each, a run of the plugin takes 5.4 million instructions with this decoder and 13.8 million without
+//! (8.4 thousand saved for each registry; with a single registry it is 14 thousand of a million). The cost tests hold the plugin
+//! to 5.75 thousand for each registry that is not asked. Both figures: `valgrind --tool=callgrind`, the shipped build, Secrets
+//! from a folder.
+//!
+//! Whatever is not plain (escapes, inline tables, aliases, unknown or repeated keys, a comment behind a value) is left to
+//! [`super::tree`], which also has the words for what is wrong: nothing is refused here.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What a call to containerd came to: its answer, read to the end, where its status is.
+//! containerd's answer to a call, read to its end, where its status is.
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -13,14 +13,14 @@ use crate::upstream::CallError;
 
 /// A whole answer.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct ContainerdAnswer {
     head: Parts,
     data: Bytes,
     trailers: Option<HeaderMap>,
     pub(crate) status: Status,
 }
 
-impl Outcome {
+impl ContainerdAnswer {
     /// Reads an answer to its end.
     pub(crate) async fn read(response: Response<Incoming>) -> Result<Self, CallError> {
         let (head, body) = response.into_parts();
