@@ -1,9 +1,9 @@
 //! What Pullwright needs to know of CRI-O's own configuration, `crio.conf` and its drop-ins.
 
+use crate::registries::ShortNameMode;
 use pullwright_golang::json::names_field;
 use pullwright_golang::quote::quote;
 use pullwright_golang::toml::{Document, Value};
-use crate::registries::ShortNameMode;
 
 /// The main file.
 pub const CONF: &str = "/etc/crio/crio.conf";

@@ -6,8 +6,8 @@ use super::asked::{Asked, Asking};
 use super::render::planned;
 use super::unsaid::in_words;
 use super::{By, CertsD, DEFAULT_FOLDER, host_of_folder};
-use pullwright_findings::{DocPath, Finding};
 use crate::registries::RegistriesConf;
+use pullwright_findings::{DocPath, Finding};
 
 /// A registry that nobody has written anything about.
 const ANY: &str = "any.invalid";

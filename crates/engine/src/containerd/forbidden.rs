@@ -5,8 +5,8 @@ use super::By;
 use super::CertsD;
 use super::asked::location;
 use super::unsaid::Runtime;
-use pullwright_findings::{DocPath, Finding};
 use crate::registries::Registry;
+use pullwright_findings::{DocPath, Finding};
 
 /// The blocked entries for paths, by which each mirror is looked up.
 pub(super) struct Forbidden<'c> {

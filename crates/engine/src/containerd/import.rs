@@ -6,8 +6,8 @@ use super::asked::location;
 use super::certs_d::DOCKER_HUB;
 use super::connections::{Connection, insecure};
 use super::{By, CertsD, Endpoint, Folder, Host, HostsToml, Role, folder_name, host_of_folder};
-use pullwright_findings::{DocPath, Finding};
 use crate::mirrors::{Kind, MirrorSet, RegistrySources, Rule, SourcePolicy, invalid_source, unusable_mirror};
+use pullwright_findings::{DocPath, Finding};
 
 /// What files became together. Mirrors by digest and by tag go into objects of two kinds, and what is about a registry and
 /// not about its mirrors into `Image/cluster`.

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use super::plan::plan;
 use super::{Capabilities, Capability, CertsD, Folder, Host, HostsToml, folder_name, unsaid};
-use pullwright_findings::Finding;
-use pullwright_golang::quote::quote;
 use crate::reference::{Dialect, is_domain};
 use crate::registries::{RegistriesConf, Registry};
+use pullwright_findings::Finding;
+use pullwright_golang::quote::quote;
 
 /// The first line of each file, by which a later run knows its own.
 pub const HEADER: &str = "# Written by pullwright from registries.conf; change that file instead.";

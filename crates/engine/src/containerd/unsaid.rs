@@ -6,8 +6,8 @@ use super::asked::{Asked, Asking};
 use super::forbidden::Forbidden;
 use super::render::by_host;
 use super::{By, CertsD};
-use pullwright_findings::{DocPath, Finding, Severity};
 use crate::registries::{RegistriesConf, Registry};
+use pullwright_findings::{DocPath, Finding, Severity};
 
 /// Who is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 use thiserror::Error;
 
 use crate::credentials::Sensitive;
+use crate::kubelet::namespace::Namespace;
 use pullwright_golang::base64;
 use pullwright_golang::json::{Kind, RawValue};
-use crate::kubelet::namespace::Namespace;
 
 /// An object that a token is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use super::notes::Notes;
 use super::scope::{is_mirror, is_source};
 use super::{RegistrySources, Rule, SourcePolicy, Verdict, unpullable};
+use crate::reference::{Dialect, is_domain, is_qualified};
 use pullwright_findings::{DocPath, Finding};
 use pullwright_golang::quote::quote;
-use crate::reference::{Dialect, is_domain, is_qualified};
 
 /// A rule that can be used.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::ObjectName;
-use pullwright_findings::DocPath;
 use crate::registries::PullFromMirror;
+use pullwright_findings::DocPath;
 
 /// The kinds of object that name mirrors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -9,10 +9,10 @@ use super::render::read_back;
 use super::scope::{ScopeMap, host_name};
 use super::scopes::Scopes;
 use super::sources::Source;
-use pullwright_findings::{DocPath, Finding};
-use pullwright_golang::quote::quote;
 use crate::reference::{Reference, ReferenceError};
 use crate::registries::MirrorUse;
+use pullwright_findings::{DocPath, Finding};
+use pullwright_golang::quote::quote;
 
 /// The release image, as `ClusterVersion` names it: in full, and by digest.
 #[derive(Debug, Clone, PartialEq, Eq)]

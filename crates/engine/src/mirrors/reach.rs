@@ -8,9 +8,9 @@ use super::notes::Notes;
 use super::scope::ScopeMap;
 use super::scopes::{Applied, Scopes};
 use super::sources::{Pulls, Source};
+use crate::registries::Registry;
 use pullwright_findings::{DocPath, Finding};
 use pullwright_golang::quote::quote;
-use crate::registries::Registry;
 
 /// Which entry a node uses for a name.
 pub(super) struct Lookup<'s, 'a> {

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::problem::{BadAlias, ConfError, Problem, refuse};
 use super::{RegistriesConf, ShortNameMode, ShortNameRule, UnreadableAliases};
+use crate::reference::{Dialect, Reference, ReferenceError, is_qualified};
 use pullwright_findings::DocPath;
 use pullwright_golang::quote::quote;
-use crate::reference::{Dialect, Reference, ReferenceError, is_qualified};
 
 /// One image that a name may stand for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::decode::{RawEndpoint, RawRegistry, Version1, decode};
 use super::problem::{ConfError, Problem, refuse};
 use super::{Endpoint, Mirror, PullFromMirror, Registry, ShortNameMode, candidates, lint, render};
-use pullwright_findings::{DocPath, Finding};
 use crate::reference::{Dialect, Reference, is_domain};
+use pullwright_findings::{DocPath, Finding};
 
 /// A file that the loader accepts.
 #[derive(Debug, Clone, Default)]

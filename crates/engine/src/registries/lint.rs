@@ -2,9 +2,9 @@
 
 use super::index::wildcard_suffix;
 use super::{Endpoint, Registry};
+use crate::reference::Reference;
 use pullwright_findings::{DocPath, Finding};
 use pullwright_golang::quote::quote;
-use crate::reference::Reference;
 
 /// Looks at one entry, which stands at this place.
 pub(super) fn registry(at: &DocPath, registry: &Registry, findings: &mut Vec<Finding>) {

@@ -9,9 +9,9 @@ use super::super::plan::plan;
 use super::super::render::{HEADER, by_host, url};
 use super::super::{Capability, Host, Scheme, unsaid};
 use super::Registries;
+use crate::registries::RegistriesConf;
 use pullwright_findings::Finding;
 use pullwright_golang::quote::quote;
-use crate::registries::RegistriesConf;
 
 /// The file, and what does not hold on a node that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

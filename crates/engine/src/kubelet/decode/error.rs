@@ -4,11 +4,11 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::kubelet::header::HeaderError;
 use pullwright_findings::DocPath;
 use pullwright_golang::duration::DurationError;
 use pullwright_golang::json::Kind;
 use pullwright_golang::quote::quote;
-use crate::kubelet::header::HeaderError;
 
 /// Why the kubelet cannot read a document, in its words.
 ///

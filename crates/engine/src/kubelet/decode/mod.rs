@@ -6,10 +6,10 @@
 //! first looked for without regard to case.
 
 use crate::credentials::Sensitive;
+use crate::kubelet::header::{Header, HeaderError};
 use pullwright_findings::DocPath;
 use pullwright_golang::duration::Duration;
 use pullwright_golang::json::{Kind, RawValue};
-use crate::kubelet::header::{Header, HeaderError};
 
 mod error;
 mod raw;

@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use super::ApiVersion;
 use crate::credentials::Sensitive;
+use crate::kubelet::header::{Header, HeaderError};
 use pullwright_golang::duration::Duration;
 use pullwright_golang::json::{Kind, RawValue};
 use pullwright_golang::marshal::marshal_text;
-use crate::kubelet::header::{Header, HeaderError};
 
 const KIND: &str = "CredentialProviderResponse";
 

@@ -1,8 +1,8 @@
 //! What is odd about one `matchImages` entry, seen from the names that the kubelet matches it against: always a
 //! host and a path, `index.docker.io` and short names turned to `docker.io`, without tag and digest.
 
-use pullwright_findings::{DocPath, Finding};
 use crate::kubelet::ImagePattern;
+use pullwright_findings::{DocPath, Finding};
 
 /// The first and gravest thing to say about a pattern.
 pub(super) fn warning(at: &DocPath, pattern: &ImagePattern) -> Option<Finding> {

@@ -1,8 +1,8 @@
 //! What the authors of objects are told.
 
 use super::*;
-use pullwright_findings::{Finding, Severity};
 use crate::reference::Reference;
+use pullwright_findings::{Finding, Severity};
 
 fn about(merged: &Merged, position: usize) -> Vec<String> {
     merged.verdicts[position].findings.iter().map(line).collect()
