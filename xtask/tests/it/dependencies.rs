@@ -57,6 +57,7 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
         &["engine", "flags", "golang", "handover", "nodefiles", "protobuf"],
         &["bytes", "h2", "http-body-util", "hyper", "hyper-util", "rustix", "thiserror", "tokio"],
     ),
+    ("operator", &["engine"], &["serde_json", "thiserror"]),
     (
         "cli",
         &["api", "documents", "engine", "findings", "golang", "nodeconfig", "nodefiles", "registry"],

@@ -1,4 +1,6 @@
-//! `cargo xtask test` as another user runs it, with a cargo that only pretends.
+//! The workspace as it is, and `cargo xtask test` as another user runs it, with a cargo that only pretends.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test says no by a panic")]
 
 mod dependencies;
 

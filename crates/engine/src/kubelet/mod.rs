@@ -12,6 +12,7 @@ mod label_key;
 pub mod lint;
 mod matching;
 mod namespace;
+mod overlap;
 pub mod token;
 mod validate;
 

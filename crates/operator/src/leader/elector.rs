@@ -1,0 +1,254 @@
+//! One replica's part in the election, as a state machine without clock and network.
+
+use std::time::Duration;
+
+use super::record::{LeaseRecord, LeaseVersion};
+
+/// A reading of this process's monotonic clock. It means nothing to any other process.
+pub type Moment = Duration;
+
+/// How long everything may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    lease: Duration,
+    renew_deadline: Duration,
+    retry: Duration,
+    write_timeout: Duration,
+}
+
+/// A timing that could elect two leaders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimingError;
+
+impl std::fmt::Display for TimingError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(
+            "the lease must be longer than the renew deadline and a write together, and the renew deadline longer than two retries",
+        )
+    }
+}
+
+impl std::error::Error for TimingError {}
+
+impl Timing {
+    /// client-go's defaults: a lease of 15 s, renewed within 10 s, tried every 2 s; and writes that may take 3 s.
+    pub const DEFAULT: Self = Self {
+        lease: Duration::from_secs(15),
+        renew_deadline: Duration::from_secs(10),
+        retry: Duration::from_secs(2),
+        write_timeout: Duration::from_secs(3),
+    };
+
+    /// # Errors
+    /// If a leader could still be writing when another replica may take over.
+    pub fn new(
+        lease: Duration,
+        renew_deadline: Duration,
+        retry: Duration,
+        write_timeout: Duration,
+    ) -> Result<Self, TimingError> {
+        let last_write_ends = renew_deadline.saturating_add(write_timeout);
+        if last_write_ends >= lease || retry.saturating_mul(2) >= renew_deadline || retry.is_zero() {
+            return Err(TimingError);
+        }
+        Ok(Self { lease, renew_deadline, retry, write_timeout })
+    }
+
+    /// How long a write of the leader may take; its client must give up then.
+    #[must_use]
+    pub fn write_timeout(&self) -> Duration {
+        self.write_timeout
+    }
+}
+
+/// What a replica does next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Read the Lease, and report with [`Elector::read`].
+    Read,
+    /// Write this record, and report with [`Elector::wrote`].
+    Write {
+        /// The new record.
+        record: LeaseRecord,
+        /// The version to replace; `None` to create the object.
+        over: Option<LeaseVersion>,
+    },
+    /// Wait until this moment.
+    Wait(Moment),
+    /// Leave: this replica led and could not renew in time. Its process ends, so that nothing it still had in mind is written.
+    Leave,
+}
+
+/// Why a write of the lease did not succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteFailure {
+    /// Somebody else wrote first.
+    Conflict,
+    /// No answer, or an error: it may have happened or not.
+    Unknown,
+}
+
+/// The Lease as this replica last saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Sight {
+    /// Not looked at yet.
+    Unknown,
+    /// There is none.
+    Absent,
+    /// There is one.
+    Present {
+        record: LeaseRecord,
+        version: LeaseVersion,
+        /// When this replica first saw this version.
+        since: Moment,
+    },
+}
+
+/// One replica in the election.
+#[derive(Debug, Clone)]
+pub struct Elector {
+    identity: String,
+    timing: Timing,
+    sight: Sight,
+    /// Whether `sight` may be out of date, and must be read again before anything is written.
+    doubt: bool,
+    /// When the write was sent that last made or kept this replica the leader.
+    renewed: Option<Moment>,
+    next: Moment,
+}
+
+impl Elector {
+    /// A replica that has seen nothing. `identity` must be unique among all processes, also those of a restarted Pod.
+    #[must_use]
+    pub fn new(identity: impl Into<String>, timing: Timing) -> Self {
+        Self {
+            identity: identity.into(),
+            timing,
+            sight: Sight::Unknown,
+            doubt: true,
+            renewed: None,
+            next: Moment::ZERO,
+        }
+    }
+
+    /// Whether this replica may begin a write at `now`.
+    #[must_use]
+    pub fn leads(&self, now: Moment) -> bool {
+        self.leads_until().is_some_and(|until| now < until)
+    }
+
+    /// Until when this replica may begin writes; `None` if it does not lead.
+    #[must_use]
+    pub fn leads_until(&self) -> Option<Moment> {
+        self.renewed.map(|sent| sent + self.timing.renew_deadline)
+    }
+
+    /// What to do at `now`.
+    #[must_use]
+    pub fn step(&self, now: Moment) -> Step {
+        if self.leads_until().is_some_and(|until| now >= until) {
+            return Step::Leave;
+        }
+        if now < self.next {
+            return Step::Wait(self.next);
+        }
+        match &self.sight {
+            _ if self.doubt || !(self.holds() || self.is_free(now)) => Step::Read,
+            Sight::Unknown => Step::Read,
+            Sight::Absent => Step::Write { record: self.claim(0, 0), over: None },
+            Sight::Present { record, version, .. } => {
+                let claim = if self.holds() {
+                    self.claim(record.transitions, record.renewals.wrapping_add(1))
+                } else {
+                    self.claim(record.transitions.saturating_add(1), 0)
+                };
+                Step::Write { record: claim, over: Some(version.clone()) }
+            }
+        }
+    }
+
+    /// Tells the elector what a read found at `now`: the record and its version, or that there is no Lease.
+    pub fn read(&mut self, now: Moment, found: Option<(LeaseRecord, LeaseVersion)>) {
+        self.sight = match (found, &self.sight) {
+            (None, _) => Sight::Absent,
+            (Some((_, version)), Sight::Present { version: known, .. }) if version == *known => {
+                self.sight.clone()
+            }
+            (Some((record, version)), _) => Sight::Present { record, version, since: now },
+        };
+        self.doubt = false;
+        if !self.holds() {
+            // Somebody else holds it, or nobody: whatever this replica had is over.
+            self.renewed = None;
+        }
+        self.next = if self.holds() || self.is_free(now) { now } else { now + self.timing.retry };
+    }
+
+    /// Tells the elector that a read failed at `now`.
+    pub fn could_not_read(&mut self, now: Moment) {
+        self.next = now + self.timing.retry;
+    }
+
+    /// Tells the elector how the write of `record` ended, which was sent at `sent`.
+    ///
+    /// Only a write over a version that this replica had watched makes it the leader. After it has *created* the Lease it waits for as
+    /// long as for anybody else's: somebody may have deleted the Lease under a leader that has not noticed yet. The same
+    /// holds for a write that got no answer and turns up later.
+    pub fn wrote(
+        &mut self,
+        sent: Moment,
+        now: Moment,
+        record: LeaseRecord,
+        result: Result<LeaseVersion, WriteFailure>,
+    ) {
+        match result {
+            Ok(version) => {
+                let replaced = matches!(self.sight, Sight::Present { .. });
+                self.sight = Sight::Present { record, version, since: now };
+                self.renewed = replaced.then_some(sent);
+                self.next = now + self.timing.retry;
+            }
+            Err(failure) => {
+                self.doubt = true;
+                self.next = if failure == WriteFailure::Conflict { now } else { now + self.timing.retry };
+            }
+        }
+    }
+
+    /// The record that gives the lease back, and the version to replace, once all writes of this replica have ended. Others then need
+    /// not wait.
+    #[must_use]
+    pub fn release(self) -> Option<(LeaseRecord, LeaseVersion)> {
+        if !self.holds() {
+            return None;
+        }
+        let Sight::Present { record, version, .. } = self.sight else { return None };
+        Some((LeaseRecord { holder: None, duration: Duration::from_secs(1), ..record }, version))
+    }
+
+    /// Whether this replica leads by the record that it last saw. That the record names it is not enough: see [`Elector::wrote`].
+    fn holds(&self) -> bool {
+        self.renewed.is_some()
+            && matches!(&self.sight, Sight::Present { record, .. } if record.holder.as_deref() == Some(&self.identity))
+    }
+
+    /// Whether this replica may try to take the lease over at `now`.
+    fn is_free(&self, now: Moment) -> bool {
+        match &self.sight {
+            Sight::Unknown => false,
+            Sight::Absent => true,
+            Sight::Present { record, since, .. } => {
+                record.holder.is_none() || now >= *since + record.duration.max(self.timing.lease)
+            }
+        }
+    }
+
+    fn claim(&self, transitions: u32, renewals: u64) -> LeaseRecord {
+        LeaseRecord {
+            holder: Some(self.identity.clone()),
+            duration: self.timing.lease,
+            transitions,
+            renewals,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What the Lease object says, as far as the election looks at it.
+
+use std::time::Duration;
+
+/// Who holds the lease, and for how long at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseRecord {
+    /// The replica that holds it; `None` if it was given back.
+    pub holder: Option<String>,
+    /// For how long others leave it alone after they saw it change.
+    pub duration: Duration,
+    /// How often the holder has changed.
+    pub transitions: u32,
+    /// How often this holder has renewed it. A renewal must change the object, or nobody sees that the holder is alive.
+    pub renewals: u64,
+}
+
+/// The `resourceVersion` of a Lease: a write over an older one is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseVersion(pub String);
