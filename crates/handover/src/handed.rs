@@ -6,7 +6,7 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{FileType, Mode, OFlags, openat};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use sha2::{Digest as _, Sha256};
 
@@ -77,9 +77,12 @@ impl Handover {
     /// # Errors
     /// A [`LockError`] if nobody can tell.
     pub fn was_handed_over(&self, name: &AuthFileName) -> Result<bool, LockError> {
-        // If nobody can tell, something may stand there.
-        if !matches!(self.folder.entries().stat(&name.to_string()), Ok(None)) {
-            return Ok(true);
+        match self.folder.entries().stat(&name.to_string()) {
+            Ok(None) => {}
+            // No runtime takes a folder.
+            Ok(Some(stat)) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {}
+            // If nobody can tell, a file may stand there.
+            Ok(Some(_)) | Err(_) => return Ok(true),
         }
         self.locks.handed()?.map_or(Ok(false), |table| table.has(name))
     }

@@ -23,6 +23,7 @@ const ALLOWED: &[&str] = &[
     "toml",
     "toml_datetime",
     "toml_parser",
+    "toml_writer",
     "unicode-ident",
     "winnow",
     "zmij",
