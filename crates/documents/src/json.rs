@@ -5,7 +5,7 @@ use std::ops::Range;
 use pullwright_golang::json::{JsonKind, RawValue, SyntaxError};
 use serde_json::Value;
 
-use super::{Member, Node, NodeContent, Unreadable};
+use super::{DocumentNode, Member, NodeContent, Unreadable};
 
 /// Deeper than any of our formats; what is below has no places of its own. Go allows 10 000, which the stack does not.
 const MAX_DEPTH: usize = 64;
@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 64;
 ///
 /// # Errors
 /// If the text is not of that format.
-pub fn document(text: &str) -> Result<Node, Unreadable> {
+pub fn document(text: &str) -> Result<DocumentNode, Unreadable> {
     match RawValue::parse(text.as_bytes()) {
         Ok(root) => Ok(Reader { text }.node(root, MAX_DEPTH)),
         Err(error) => Err(Unreadable { span: place(text, error), message: error.to_string() }),
@@ -26,7 +26,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn node(&self, raw: RawValue<'a>, depth: usize) -> Node {
+    fn node(&self, raw: RawValue<'a>, depth: usize) -> DocumentNode {
         let span = self.span(raw);
         let content = match raw.kind() {
             JsonKind::Object | JsonKind::Array if depth == 0 => NodeContent::Leaf(Value::Null),
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
                 NodeContent::Leaf(serde_json::from_slice(raw.bytes()).unwrap_or_default())
             }
         };
-        Node { span, content }
+        DocumentNode { span, content }
     }
 
     /// A name stands between the value before it and its own value, with nothing but space and punctuation around.

@@ -1,6 +1,6 @@
 //! A file's text with the place of everything in it, so that a message can point at a line and a column.
 //!
-//! TOML, JSON and YAML become the same tree of [`Node`]s, and one function finds a path in it.
+//! TOML, JSON and YAML become the same tree of [`DocumentNode`]s, and one function finds a path in it.
 
 mod json;
 mod locate;
@@ -14,7 +14,7 @@ mod yaml;
 
 pub use json::document as json_document;
 pub use locate::{LocatedPath, Locator, extended};
-pub use node::{Member, Node, NodeContent};
+pub use node::{DocumentNode, Member, NodeContent};
 pub use pieces::each_document;
 pub use position::{Position, Text};
 pub use toml::{document as toml_document, go_document as go_toml_document};
@@ -34,7 +34,7 @@ pub struct Unreadable {
 /// The documents of a text that can be read, and what is wrong with the others.
 pub struct Documents {
     /// The documents, in the order of the text.
-    pub read: Vec<Node>,
+    pub read: Vec<DocumentNode>,
     /// The errors, in the order of the text.
     pub unreadable: Vec<Unreadable>,
 }
@@ -43,7 +43,7 @@ pub struct Documents {
 ///
 /// # Errors
 /// If the text is not of that format.
-pub fn documents(text: &str) -> Result<Vec<Node>, Unreadable> {
+pub fn documents(text: &str) -> Result<Vec<DocumentNode>, Unreadable> {
     match json_document(text) {
         Ok(document) => Ok(vec![document]),
         // What begins like JSON was most likely meant to be JSON, so that is the error to tell.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use pullwright_findings::{DocPath, Step};
 
-use super::{Member, Node, NodeContent};
+use super::{DocumentNode, Member, NodeContent};
 
 /// The part of a text that a path leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +42,8 @@ impl LocatedPath {
 /// Finds paths in one document. There may be a path for every name of a map, so the names of a large one are indexed at
 /// the first that leads into it.
 pub struct Locator<'d> {
-    document: &'d Node,
-    large: RefCell<HashMap<*const Node, Names<'d>>>,
+    document: &'d DocumentNode,
+    large: RefCell<HashMap<*const DocumentNode, Names<'d>>>,
 }
 
 /// Below this, looking at every name is cheaper than an index.
@@ -52,7 +52,7 @@ const LARGE: usize = 16;
 impl<'d> Locator<'d> {
     /// Nothing is looked at before the first path.
     #[must_use]
-    pub fn new(document: &'d Node) -> Self {
+    pub fn new(document: &'d DocumentNode) -> Self {
         Self { document, large: RefCell::default() }
     }
 
@@ -81,7 +81,7 @@ impl<'d> Locator<'d> {
         }
     }
 
-    fn member(&self, node: &'d Node, key: &str) -> Option<&'d Member> {
+    fn member(&self, node: &'d DocumentNode, key: &str) -> Option<&'d Member> {
         let members = node.members();
         if members.len() < LARGE {
             let exact = members.iter().rfind(|member| member.name == key);

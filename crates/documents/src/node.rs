@@ -8,20 +8,20 @@ use serde_json::{Map, Value};
 ///
 /// It may hold a password, so it has no `Debug`.
 #[derive(Clone)]
-pub struct Node {
+pub struct DocumentNode {
     /// The bytes of the text that it was written with.
     pub span: Range<usize>,
     /// The value.
     pub content: NodeContent,
 }
 
-/// What a [`Node`] is.
+/// What a [`DocumentNode`] is.
 #[derive(Clone)]
 pub enum NodeContent {
     /// Text, number, boolean or nothing.
     Leaf(Value),
     /// Items in order.
-    List(Vec<Node>),
+    List(Vec<DocumentNode>),
     /// As written: a name may be there twice.
     Map(Vec<Member>),
 }
@@ -34,10 +34,10 @@ pub struct Member {
     /// Where the name stands.
     pub name_span: Range<usize>,
     /// The value.
-    pub node: Node,
+    pub node: DocumentNode,
 }
 
-impl Node {
+impl DocumentNode {
     /// Moves it and everything in it on by so many bytes.
     pub(super) fn shift(&mut self, by: usize) {
         let on = |span: &mut Range<usize>| *span = span.start + by..span.end + by;
@@ -56,7 +56,7 @@ impl Node {
 
     /// The value of the first member of this name.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Node> {
+    pub fn get(&self, name: &str) -> Option<&DocumentNode> {
         self.members().iter().find(|member| member.name == name).map(|member| &member.node)
     }
 
@@ -68,7 +68,7 @@ impl Node {
 
     /// The items of a list; none of anything else.
     #[must_use]
-    pub fn items(&self) -> &[Node] {
+    pub fn items(&self) -> &[DocumentNode] {
         if let NodeContent::List(items) = &self.content { items } else { &[] }
     }
 
@@ -118,7 +118,7 @@ impl Node {
 }
 
 /// What a YAML merge key brings: a map, or several of which the first counts most.
-fn merge(map: &mut Map<String, Value>, brought: &Node) {
+fn merge(map: &mut Map<String, Value>, brought: &DocumentNode) {
     let several = if brought.items().is_empty() { std::slice::from_ref(brought) } else { brought.items() };
     for one in several {
         if let Value::Object(members) = one.value() {

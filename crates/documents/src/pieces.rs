@@ -1,6 +1,6 @@
 //! Several documents in one YAML text: one that cannot be read hurts only itself.
 
-use super::{Documents, Node, Unreadable, documents, yaml};
+use super::{DocumentNode, Documents, Unreadable, documents, yaml};
 
 /// The documents of a text that is JSON or, if it is not, YAML; and why others cannot be read.
 #[must_use]
@@ -50,7 +50,7 @@ fn pieces(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// The node with the places that it has in the whole text.
-fn shifted(mut node: Node, by: usize) -> Node {
+fn shifted(mut node: DocumentNode, by: usize) -> DocumentNode {
     node.shift(by);
     node
 }

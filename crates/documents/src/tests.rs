@@ -25,7 +25,7 @@ fn path(text: &str) -> DocPath {
     path
 }
 
-fn assert_places(text: &str, document: &Node, cases: &[(&str, &str, &str)]) {
+fn assert_places(text: &str, document: &DocumentNode, cases: &[(&str, &str, &str)]) {
     let locator = Locator::new(document);
     for (at, name, value) in cases {
         let place = locator.locate(&path(at));
@@ -207,7 +207,7 @@ fn each(text: &str) -> (Vec<serde_json::Value>, Vec<usize>) {
         assert!(node.members().iter().all(|member| text[member.name_span.clone()] == member.name));
     }
     let lines = unreadable.iter().map(|error| Text::new(text.to_owned()).position(error.span.start).line);
-    (read.iter().map(Node::value).collect(), lines.collect())
+    (read.iter().map(DocumentNode::value).collect(), lines.collect())
 }
 
 #[test]

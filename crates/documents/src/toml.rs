@@ -6,18 +6,18 @@ use pullwright_golang::toml::{Document, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Member, Node, NodeContent, Unreadable};
+use super::{DocumentNode, Member, NodeContent, Unreadable};
 
 /// The one document of a TOML text.
 ///
 /// # Errors
 /// If the text is not of that format.
-pub fn document(text: &str) -> Result<Node, Unreadable> {
+pub fn document(text: &str) -> Result<DocumentNode, Unreadable> {
     let table = DeTable::parse(text).map_err(|error| Unreadable {
         span: error.span().unwrap_or_default(),
         message: error.message().to_owned(),
     })?;
-    Ok(Node { span: table.span(), content: members(table.get_ref()) })
+    Ok(DocumentNode { span: table.span(), content: members(table.get_ref()) })
 }
 
 fn members(table: &DeTable<'_>) -> NodeContent {
@@ -29,7 +29,7 @@ fn members(table: &DeTable<'_>) -> NodeContent {
     NodeContent::Map(table.iter().map(member).collect())
 }
 
-fn node(span: Range<usize>, value: &DeValue<'_>) -> Node {
+fn node(span: Range<usize>, value: &DeValue<'_>) -> DocumentNode {
     let content = match value {
         DeValue::Array(items) => {
             NodeContent::List(items.iter().map(|item| node(item.span(), item.get_ref())).collect())
@@ -38,7 +38,7 @@ fn node(span: Range<usize>, value: &DeValue<'_>) -> Node {
         // Only the places are wanted: the engine reads the values.
         _ => NodeContent::Leaf(serde_json::Value::Null),
     };
-    Node { span, content }
+    DocumentNode { span, content }
 }
 
 /// A text of TOML as Go programs read it, which lets more pass than the specification: what the engine makes of a
@@ -46,7 +46,7 @@ fn node(span: Range<usize>, value: &DeValue<'_>) -> Node {
 ///
 /// # Errors
 /// If the text is not of that format.
-pub fn go_document(text: &str) -> Result<Node, Unreadable> {
+pub fn go_document(text: &str) -> Result<DocumentNode, Unreadable> {
     let document = Document::parse(text).map_err(|refusal| Unreadable {
         span: refusal.span.unwrap_or_default(),
         message: refusal.fault.to_string(),
@@ -54,7 +54,7 @@ pub fn go_document(text: &str) -> Result<Node, Unreadable> {
     Ok(go_node(document.root()))
 }
 
-fn go_node(value: Value<'_, '_>) -> Node {
+fn go_node(value: Value<'_, '_>) -> DocumentNode {
     let member = |(name, name_span, value): (&str, _, _)| Member {
         name: name.to_owned(),
         name_span,
@@ -67,5 +67,5 @@ fn go_node(value: Value<'_, '_>) -> Node {
     } else {
         NodeContent::Leaf(serde_json::Value::Null)
     };
-    Node { span: value.span(), content }
+    DocumentNode { span: value.span(), content }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 use serde_json::Value;
 
-use super::{Member, Node, NodeContent, Unreadable};
+use super::{DocumentNode, Member, NodeContent, Unreadable};
 
 /// Deeper than any manifest.
 const MAX_DEPTH: usize = 128;
@@ -17,12 +17,12 @@ const MAX_ALIASED: usize = 100_000;
 ///
 /// # Errors
 /// If the text is not of that format.
-pub fn documents(text: &str) -> Result<Vec<Node>, Unreadable> {
+pub fn documents(text: &str) -> Result<Vec<DocumentNode>, Unreadable> {
     documents_within(text, &mut 0)
 }
 
 /// The same, where aliases of other texts stand for so many nodes already.
-pub(super) fn documents_within(text: &str, aliased: &mut usize) -> Result<Vec<Node>, Unreadable> {
+pub(super) fn documents_within(text: &str, aliased: &mut usize) -> Result<Vec<DocumentNode>, Unreadable> {
     let options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
     let events = Parser::new_from_str_with_options(text, options);
     let mut reader = Reader { events, end: text.len(), anchors: HashMap::new(), aliased };
@@ -39,7 +39,7 @@ pub(super) fn documents_within(text: &str, aliased: &mut usize) -> Result<Vec<No
 struct Reader<'a, 'b> {
     events: Parser<'a, StrInput<'a>>,
     end: usize,
-    anchors: HashMap<usize, Node>,
+    anchors: HashMap<usize, DocumentNode>,
     aliased: &'b mut usize,
 }
 
@@ -58,12 +58,12 @@ impl<'a> Reader<'a, '_> {
         self.next()?.ok_or_else(|| unreadable(end..end, "the document ends too early"))
     }
 
-    fn node(&mut self, event: &Event<'a>, span: &Range<usize>) -> Result<Node, Unreadable> {
+    fn node(&mut self, event: &Event<'a>, span: &Range<usize>) -> Result<DocumentNode, Unreadable> {
         let (anchor, node) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = *style == ScalarStyle::Plain && tag.is_none();
                 let value = if plain { plain_value(text) } else { Value::String(text.to_string()) };
-                (*anchor, Node { span: span.clone(), content: NodeContent::Leaf(value) })
+                (*anchor, DocumentNode { span: span.clone(), content: NodeContent::Leaf(value) })
             }
             Event::SequenceStart(_, anchor, _) => (*anchor, self.list(span)?),
             Event::MappingStart(_, anchor, _) => (*anchor, self.map(span)?),
@@ -76,26 +76,32 @@ impl<'a> Reader<'a, '_> {
         Ok(node)
     }
 
-    fn list(&mut self, start: &Range<usize>) -> Result<Node, Unreadable> {
+    fn list(&mut self, start: &Range<usize>) -> Result<DocumentNode, Unreadable> {
         let mut items = Vec::new();
         loop {
             match self.inner()? {
                 (Event::SequenceEnd, end) => {
-                    let last = items.last().map(|item: &Node| item.span.end);
-                    return Ok(Node { span: whole(start, last, &end), content: NodeContent::List(items) });
+                    let last = items.last().map(|item: &DocumentNode| item.span.end);
+                    return Ok(DocumentNode {
+                        span: whole(start, last, &end),
+                        content: NodeContent::List(items),
+                    });
                 }
                 (event, span) => items.push(self.node(&event, &span)?),
             }
         }
     }
 
-    fn map(&mut self, start: &Range<usize>) -> Result<Node, Unreadable> {
+    fn map(&mut self, start: &Range<usize>) -> Result<DocumentNode, Unreadable> {
         let mut members: Vec<Member> = Vec::new();
         loop {
             match self.inner()? {
                 (Event::MappingEnd, end) => {
                     let last = members.last().map(|member| member.node.span.end);
-                    return Ok(Node { span: whole(start, last, &end), content: NodeContent::Map(members) });
+                    return Ok(DocumentNode {
+                        span: whole(start, last, &end),
+                        content: NodeContent::Map(members),
+                    });
                 }
                 (Event::Scalar(name, ..), name_span) => {
                     let (event, span) = self.inner()?;
@@ -107,7 +113,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn alias(&mut self, anchor: usize, span: &Range<usize>) -> Result<Node, Unreadable> {
+    fn alias(&mut self, anchor: usize, span: &Range<usize>) -> Result<DocumentNode, Unreadable> {
         // An anchor is known once its node is whole, so a node cannot hold itself.
         let target =
             self.anchors.get(&anchor).ok_or_else(|| unreadable(span.clone(), "this alias names nothing"))?;
@@ -115,7 +121,7 @@ impl<'a> Reader<'a, '_> {
         if *self.aliased > MAX_ALIASED {
             return Err(unreadable(span.clone(), "the aliases stand for too much"));
         }
-        Ok(Node { span: span.clone(), content: target.content.clone() })
+        Ok(DocumentNode { span: span.clone(), content: target.content.clone() })
     }
 
     fn range(&self, span: &Span) -> Range<usize> {
@@ -138,7 +144,7 @@ fn whole(start: &Range<usize>, last: Option<usize>, end: &Range<usize>) -> Range
     start.start..if flow { end.end } else { last.unwrap_or(start.end) }
 }
 
-fn size(node: &Node) -> usize {
+fn size(node: &DocumentNode) -> usize {
     let below: usize = match &node.content {
         NodeContent::Leaf(_) => 0,
         NodeContent::List(items) => items.iter().map(size).sum(),

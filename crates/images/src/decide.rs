@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pullwright_engine::containerd::{ContainerdEndpoint as Endpoint, EndpointRole as Role};
+use pullwright_engine::containerd::{ContainerdEndpoint, EndpointRole};
 use pullwright_engine::credentials::{AuthFile, Lookup};
 use pullwright_engine::reference::{Reference, canonical_host};
 use pullwright_engine::registries::{NotAsked, PullBy, RegistriesConf};
@@ -17,7 +17,7 @@ pub(crate) struct CallInputs<'a> {
     /// The node's `registries.conf`: the sources in their order.
     pub(crate) registries: &'a RegistriesConf,
     /// The endpoints that containerd asks for images of that host; the last is the registry itself.
-    pub(crate) endpoints: &'a [Endpoint],
+    pub(crate) endpoints: &'a [ContainerdEndpoint],
     /// The credentials.
     pub(crate) file: &'a AuthFile,
 }
@@ -108,29 +108,34 @@ fn call(inputs: &CallInputs<'_>, source: &Reference) -> Result<Call, NoCall> {
         Lookup::Failed(error) => return Err(NoCall::Broken(error.to_string())),
     };
     let endpoint = endpoint_of(inputs.reference, inputs.endpoints, source.domain());
-    let address = endpoint.map_or_else(|| format!("https://{}", source.domain()), Endpoint::server_address);
+    let address =
+        endpoint.map_or_else(|| format!("https://{}", source.domain()), ContainerdEndpoint::server_address);
     let auth = AuthConfig::bound(&credential, &address).ok_or(NoCall::NoUser)?;
     let (repository, host) = (source.name().to_owned(), source.domain().to_owned());
     Ok(Call { origin: CredentialOrigin::Source { repository, host, asked: endpoint.is_some() }, auth })
 }
 
 /// The call with what the kubelet sent. It was chosen by the image's own name: it is for that registry, not for its mirrors.
-pub(crate) fn with_kubelets(reference: &Reference, endpoints: &[Endpoint], auth: &[u8]) -> Calls {
-    let own = endpoint_of(reference, endpoints, reference.domain()).map(Endpoint::server_address);
+pub(crate) fn with_kubelets(reference: &Reference, endpoints: &[ContainerdEndpoint], auth: &[u8]) -> Calls {
+    let own = endpoint_of(reference, endpoints, reference.domain()).map(ContainerdEndpoint::server_address);
     let auth = AuthConfig::of_kubelet(auth, own.as_deref());
     let calls = auth.into_iter().map(|auth| Call { origin: CredentialOrigin::Kubelet, auth }).collect();
     Calls { calls, passed_over: Vec::new() }
 }
 
 /// Under which name containerd contacts `host` for this image.
-fn endpoint_of<'a>(reference: &Reference, endpoints: &'a [Endpoint], host: &str) -> Option<&'a Endpoint> {
+fn endpoint_of<'a>(
+    reference: &Reference,
+    endpoints: &'a [ContainerdEndpoint],
+    host: &str,
+) -> Option<&'a ContainerdEndpoint> {
     let named = endpoints.iter().find(|endpoint| is_host(endpoint, host));
-    let own = || endpoints.iter().find(|endpoint| endpoint.role == Role::Server);
+    let own = || endpoints.iter().find(|endpoint| endpoint.role == EndpointRole::Server);
     named.or_else(|| if host == reference.domain() { own() } else { None })
 }
 
 /// Whether an endpoint is the host of an image name, which may be written without the port of its scheme.
-pub(crate) fn is_host(endpoint: &Endpoint, host: &str) -> bool {
+pub(crate) fn is_host(endpoint: &ContainerdEndpoint, host: &str) -> bool {
     let port = match endpoint.scheme.to_string().as_str() {
         "http" => ":80",
         _ => ":443",

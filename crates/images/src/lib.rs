@@ -43,7 +43,7 @@ use rustix::process::DumpableBehavior;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::metrics::Metrics;
-use crate::node::Node;
+use crate::node::NodeConfiguration;
 use crate::notify::Notify;
 use crate::report::{Level, report};
 use crate::service::Service;
@@ -118,7 +118,7 @@ async fn start(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Resu
         exposition::expose(path, metrics.clone()).await?;
     }
     let upstream = Upstream::new(options.containerd.clone(), metrics.clone());
-    let node = Node::new(options.clone(), var, metrics.clone());
+    let node = NodeConfiguration::new(options.clone(), var, metrics.clone());
     let service = Arc::new(Service::new(upstream, node, metrics.clone()));
     // Only now that somebody listens: from here on plugins hand out tickets.
     tickets::announce(&options);

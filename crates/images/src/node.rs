@@ -67,13 +67,13 @@ pub(crate) enum Refused {
 
 /// The files of this machine.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct NodeConfiguration {
     options: Options,
     loader: LoaderEnv,
     metrics: Arc<Metrics>,
 }
 
-impl Node {
+impl NodeConfiguration {
     pub(crate) fn new(
         options: Options,
         var: &dyn Fn(&str) -> Option<OsString>,

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pullwright_engine::containerd::CERTS_D;
 use pullwright_engine::registries::LoaderEnv;
 use pullwright_flags::{Flag, FlagError, Program, Rejected, Section, Value};
 use pullwright_handover::Bounds;
@@ -54,7 +55,7 @@ impl Default for Options {
         Self {
             listen: "/run/pullwright/images.sock".into(),
             containerd: "/run/containerd/containerd.sock".into(),
-            certs_d: vec!["/etc/containerd/certs.d".into()],
+            certs_d: vec![CERTS_D.into()],
             registries_conf: None,
             registries_conf_dir: None,
             auth_dir: pullwright_handover::DEFAULT_AUTH_FOLDER.into(),

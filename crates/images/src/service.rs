@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::body::{RequestBody, ResponseBody};
 use crate::grpc::{self, Code, Status};
 use crate::metrics::{CallTimer, Metrics};
-use crate::node::Node;
+use crate::node::NodeConfiguration;
 use crate::upstream::Upstream;
 
 /// The one method that is ours.
@@ -26,13 +26,13 @@ pub(crate) type CallAnswer = Result<Response<ResponseBody>, hyper::Error>;
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) upstream: Upstream,
-    pub(crate) node: Arc<Node>,
+    pub(crate) node: Arc<NodeConfiguration>,
     pub(crate) metrics: Arc<Metrics>,
     pulls: Arc<Semaphore>,
 }
 
 impl Service {
-    pub(crate) fn new(upstream: Upstream, node: Node, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(upstream: Upstream, node: NodeConfiguration, metrics: Arc<Metrics>) -> Self {
         let pulls = Arc::new(Semaphore::new(MOST_PULLS as usize));
         Self { upstream, node: Arc::new(node), metrics, pulls }
     }

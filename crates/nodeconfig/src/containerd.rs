@@ -3,15 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use pullwright_engine::containerd::{CertsD, HOSTS_TOML, host_of_folder, render};
+use pullwright_engine::containerd::{CERTS_D, CertsD, HOSTS_TOML, host_of_folder, render};
 
 use crate::{
     ConfigChange, CurrentFiles, EndpointsChange, FileChange, Layout, NodeFile, NodeFileError, Reload,
     Rendering, Runtime, RuntimeState, is_ours,
 };
-
-/// Where containerd is told to look, by everything that installs it for Kubernetes.
-pub const CERTS_D: &str = "/etc/containerd/certs.d";
 
 /// The row of containerd.
 pub const RUNTIME: Runtime = Runtime {

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use pullwright_engine::credentials::Wanted;
+use pullwright_engine::credentials::WantedRepositories;
 use pullwright_engine::kubelet::{Namespace, Request};
 use pullwright_engine::plan::{ProvisionReport, provision};
 use pullwright_nodefiles::NodeRoot;
@@ -52,7 +52,7 @@ pub(crate) fn run(
             // A run passes over the Secrets that do not name a host of the pull. Whoever checks wants to know what is wrong with
             // them, too.
             let names = sources.iter().map(|source| source.reference.name());
-            let wanted = Wanted::of(names).in_every_document();
+            let wanted = WantedRepositories::of(names).in_every_document();
             let found = run::find_secrets(options, &node, asker, &namespace, &wanted, Instant::now())?;
             found.lines().for_each(|why| report.passed_over(why));
             let (global, delivery) = (run::global_auth_file(&env, &node), options.delivery);

@@ -109,7 +109,7 @@ fn kubeconfig(node: &NodeRoot, named: Option<&Path>) -> Result<Option<Known>, Cl
     let unusable = |why: &str| ClusterError::Kubeconfig { path: path.clone(), why: why.to_owned() };
     let text = String::from_utf8(text).map_err(|_| unusable("it is not UTF-8 text"))?;
     let config = documents(&text).map_err(|error| unusable(&error.message))?;
-    let config = config.first().map(pullwright_documents::Node::value).unwrap_or_default();
+    let config = config.first().map(pullwright_documents::DocumentNode::value).unwrap_or_default();
     let cluster = current_cluster(&config).map_err(unusable)?;
     let text = |name: &str| cluster.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     if cluster.get("insecure-skip-tls-verify") == Some(&Value::Bool(true)) {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pullwright_engine::credentials::{AuthFile, DocumentError, Wanted};
+use pullwright_engine::credentials::{AuthFile, DocumentError, WantedRepositories};
 use pullwright_engine::kubelet::{Claims, Namespace, Request, Response};
 use pullwright_engine::plan::{Delivery, Provided, provision, provision_sources};
 use pullwright_engine::reference::{Dialect, Reference};
@@ -99,7 +99,7 @@ fn provide(
     report.step(format_args!("Getting secrets from namespace: {namespace}"));
     let names = || sources.iter().map(|source| source.reference.name());
     let asker = claims.as_ref().map(|claims| Asker { request, claims });
-    let found = find_secrets(options, &node, asker, namespace, &Wanted::of(names()), begun)?;
+    let found = find_secrets(options, &node, asker, namespace, &WantedRepositories::of(names()), begun)?;
     let found = ManuallyDrop::new(found);
     report.step(format_args!("Got {} secret(s)", found.count()));
     found.lines().for_each(|why| report.passed_over(why));
@@ -186,7 +186,7 @@ pub(crate) fn find_secrets(
     node: &NodeRoot,
     asker: Option<Asker<'_>>,
     namespace: &Namespace,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRepositories<'_>,
     begun: Instant,
 ) -> Result<FoundSecrets, Error> {
     let deadline = begun + options.api_timeout;

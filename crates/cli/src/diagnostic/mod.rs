@@ -19,7 +19,7 @@ use visible::without_userinfo;
 pub(crate) use visible::{Visibility, without_credentials};
 
 use crate::style::{ERROR, FAINT, HELP, STRONG, WARNING, paint, plain};
-use pullwright_documents::{LocatedPath, Locator, Node, Position, Text, Unreadable, extended};
+use pullwright_documents::{DocumentNode, LocatedPath, Locator, Position, Text, Unreadable, extended};
 
 /// A warning or an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,14 +109,14 @@ impl From<&Finding> for Message {
 /// A document in its file. What all messages about it need is computed once, for the first of them.
 pub(crate) struct Written<'a> {
     file: File<'a>,
-    document: &'a Node,
+    document: &'a DocumentNode,
     places: Locator<'a>,
     shown: OnceCell<Shown>,
 }
 
 impl<'a> File<'a> {
     /// A document of this file that messages can point into.
-    pub(crate) fn written(self, document: &'a Node) -> Written<'a> {
+    pub(crate) fn written(self, document: &'a DocumentNode) -> Written<'a> {
         Written { file: self, document, places: Locator::new(document), shown: OnceCell::new() }
     }
 

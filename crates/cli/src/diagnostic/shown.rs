@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pullwright_documents::{Node, NodeContent};
+use pullwright_documents::{DocumentNode, NodeContent};
 
 use super::File;
 use super::visible::{Path, Visibility, is_harmless_toml, shows_name, shows_value};
@@ -25,7 +25,7 @@ pub(super) enum Part {
 }
 
 impl Shown {
-    pub(super) fn of(file: &File<'_>, document: &Node) -> Self {
+    pub(super) fn of(file: &File<'_>, document: &DocumentNode) -> Self {
         let mut sorter = Sorter { file, shown: Self { visible: Vec::new(), hidden: Vec::new() } };
         sorter.value(document, &mut Vec::new());
         let Self { mut visible, hidden } = sorter.shown;
@@ -100,7 +100,7 @@ struct Sorter<'f> {
 }
 
 impl Sorter<'_> {
-    fn value<'a>(&mut self, node: &'a Node, path: &mut Path<'a>) {
+    fn value<'a>(&mut self, node: &'a DocumentNode, path: &mut Path<'a>) {
         match &node.content {
             NodeContent::Leaf(_) => {
                 // Wherever it stands, this may be `user:password@host`.

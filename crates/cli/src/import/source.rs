@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pullwright_documents::{Node, Text, yaml_documents};
+use pullwright_documents::{DocumentNode, Text, yaml_documents};
 use pullwright_engine::containerd::k3s::Registries;
 use pullwright_engine::containerd::{CertsD, Collected, HOSTS_TOML, folder_name, import};
 use pullwright_findings::{Finding, rules};
@@ -27,7 +27,7 @@ pub(super) struct ImportedFiles {
 /// A file that findings are about.
 pub(super) enum ImportedFile {
     HostsToml { path: PathBuf, text: Text },
-    K3s { path: PathBuf, text: Text, document: Option<Node> },
+    K3s { path: PathBuf, text: Text, document: Option<DocumentNode> },
 }
 
 impl ImportedFile {
@@ -134,7 +134,7 @@ fn registries_yaml(path: &Path) -> Result<ImportedFiles, Message> {
     let file = File { path, text: &text, visibility: Visibility::K3sRegistries };
     let documents = yaml_documents(&text).map_err(|error| file.unreadable(&error))?;
     let document = documents.into_iter().next();
-    let value = document.as_ref().map_or(Value::Null, Node::value);
+    let value = document.as_ref().map_or(Value::Null, DocumentNode::value);
     let file = ImportedFile::K3s { path: path.to_owned(), text, document };
     let registries = Registries::read(&value).map_err(|error| {
         let finding = Finding::new(&rules::k3s::REFUSED, error.at.clone(), error.to_string());

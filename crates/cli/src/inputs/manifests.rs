@@ -11,7 +11,7 @@ use pullwright_nodefiles::{NodeRoot, text as text_of_bytes};
 
 use super::unreadable;
 use crate::diagnostic::{File, Message, Visibility};
-use pullwright_documents::{Documents, Node, Text, each_document, extended};
+use pullwright_documents::{DocumentNode, Documents, Text, each_document, extended};
 
 /// The namespace of an object without one, as for kubectl.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -21,7 +21,7 @@ pub(crate) struct ManifestFile {
     pub(crate) path: PathBuf,
     pub(crate) text: Text,
     /// The documents that can be read.
-    pub(crate) documents: Vec<Node>,
+    pub(crate) documents: Vec<DocumentNode>,
     /// Why the others, or all of them, cannot be read.
     pub(crate) unreadable: Vec<Message>,
 }
@@ -111,9 +111,9 @@ impl ManifestFile {
     }
 
     /// Findings about a Secret. The engine speaks of `data`, which is what the API server makes of `stringData`.
-    pub(crate) fn secret_findings(&self, secret: &Node, findings: &[Finding]) -> Vec<Message> {
+    pub(crate) fn secret_findings(&self, secret: &DocumentNode, findings: &[Finding]) -> Vec<Message> {
         let written = self.file().written(secret);
-        let names = secret.get("stringData").into_iter().flat_map(Node::members);
+        let names = secret.get("stringData").into_iter().flat_map(DocumentNode::members);
         let written_as_text: HashSet<_> = names.map(|member| member.name.as_str()).collect();
         let message = |finding: &Finding| match finding.at.steps() {
             [Step::Key(section), rest @ ..]
@@ -138,7 +138,7 @@ pub(crate) enum NotUsed {
 }
 
 /// Reads a pull secret.
-pub(crate) fn read_secret(secret: &Node) -> Result<PullSecret, NotUsed> {
+pub(crate) fn read_secret(secret: &DocumentNode) -> Result<PullSecret, NotUsed> {
     let read = Secret::from_manifest(&secret.value(), DEFAULT_NAMESPACE);
     read.and_then(|secret| PullSecret::read(&secret)).map_err(|error| match error {
         SecretError::Type { .. } if has_pull_key(secret) => {
@@ -151,9 +151,9 @@ pub(crate) fn read_secret(secret: &Node) -> Result<PullSecret, NotUsed> {
     })
 }
 
-fn has_pull_key(secret: &Node) -> bool {
+fn has_pull_key(secret: &DocumentNode) -> bool {
     let sections = ["data", "stringData"].into_iter().filter_map(|section| secret.get(section));
-    let mut keys = sections.flat_map(Node::members).map(|member| member.name.as_str());
+    let mut keys = sections.flat_map(DocumentNode::members).map(|member| member.name.as_str());
     keys.any(|key| [".dockerconfigjson", ".dockercfg"].contains(&key))
 }
 
@@ -162,11 +162,11 @@ fn has_pull_key(secret: &Node) -> bool {
 pub(crate) struct Object<'d> {
     pub(crate) api_version: &'d str,
     pub(crate) kind: &'d str,
-    pub(crate) node: &'d Node,
+    pub(crate) node: &'d DocumentNode,
 }
 
 /// The objects of a document: the document itself, or the items of a list.
-pub(crate) fn objects_of(document: &Node) -> Vec<Object<'_>> {
+pub(crate) fn objects_of(document: &DocumentNode) -> Vec<Object<'_>> {
     let Some(kind) = text_of(document, "kind") else { return Vec::new() };
     let api_version = text_of(document, "apiVersion").unwrap_or_default();
     let list = kind.strip_suffix("List").and_then(|of| Some((of, document.get("items")?)));
@@ -183,18 +183,18 @@ pub(crate) fn objects_of(document: &Node) -> Vec<Object<'_>> {
     items.items().iter().map(object).collect()
 }
 
-fn text_of<'d>(node: &'d Node, name: &str) -> Option<&'d str> {
-    node.get(name).and_then(Node::text)
+fn text_of<'d>(node: &'d DocumentNode, name: &str) -> Option<&'d str> {
+    node.get(name).and_then(DocumentNode::text)
 }
 
 /// The Secrets in a document.
-pub(crate) fn secrets_of(document: &Node) -> Vec<&Node> {
+pub(crate) fn secrets_of(document: &DocumentNode) -> Vec<&DocumentNode> {
     let secrets = objects_of(document).into_iter().filter(|object| object.kind == "Secret");
     secrets.map(|secret| secret.node).collect()
 }
 
 /// The namespace of an object.
-pub(crate) fn namespace_of(object: &Node) -> &str {
+pub(crate) fn namespace_of(object: &DocumentNode) -> &str {
     let namespace = object.get("metadata").and_then(|metadata| metadata.get("namespace"));
-    namespace.and_then(Node::text).unwrap_or(DEFAULT_NAMESPACE)
+    namespace.and_then(DocumentNode::text).unwrap_or(DEFAULT_NAMESPACE)
 }

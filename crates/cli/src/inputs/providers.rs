@@ -8,7 +8,7 @@ use pullwright_findings::Severity;
 
 use super::{NodeFiles, missing};
 use crate::diagnostic::{File, Message, Visibility};
-use pullwright_documents::{Node, Text, Unreadable, documents, json_document};
+use pullwright_documents::{DocumentNode, Text, Unreadable, documents, json_document};
 
 /// Where to look if no path is given; the first that exists counts.
 pub(crate) const USUAL_PLACES: [&str; 2] =
@@ -80,7 +80,7 @@ pub(crate) fn read(
 }
 
 /// The first document, and its JSON as the kubelet makes it: JSON as it is, YAML with its names in order.
-pub(crate) fn json_of(text: &str) -> Result<(Node, Vec<u8>), Unreadable> {
+pub(crate) fn json_of(text: &str) -> Result<(DocumentNode, Vec<u8>), Unreadable> {
     if let Ok(document) = json_document(text) {
         return Ok((document, text.as_bytes().to_vec()));
     }

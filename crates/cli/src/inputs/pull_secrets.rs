@@ -7,7 +7,7 @@ use pullwright_findings::{Finding, Severity};
 
 use super::manifests::{ManifestFile, NotUsed, namespace_of, read_secret, secrets_of};
 use crate::diagnostic::Message;
-use pullwright_documents::Node;
+use pullwright_documents::DocumentNode;
 
 /// The Secrets that can be used, and warnings about the others.
 pub(crate) struct PullSecrets<'a> {
@@ -36,7 +36,7 @@ impl<'a> PullSecrets<'a> {
         }
     }
 
-    fn add_secret(&mut self, file: &ManifestFile, secret: &Node) {
+    fn add_secret(&mut self, file: &ManifestFile, secret: &DocumentNode) {
         let findings: Vec<Finding> = match read_secret(secret) {
             Err(NotUsed::NoPullSecret) => return,
             Err(NotUsed::Broken(finding)) => vec![finding],

@@ -17,7 +17,7 @@ use crate::diagnostic::{File, Message, Visibility};
 use crate::inputs::manifests::{ManifestFile, NotUsed, read_secret, secrets_of};
 use crate::inputs::providers::json_of;
 use crate::inputs::{hosts_toml, mirror_sets, refused_auth_file, registries_refusals};
-use pullwright_documents::{Node, Text, extended, go_toml_document, json_document, toml_document};
+use pullwright_documents::{DocumentNode, Text, extended, go_toml_document, json_document, toml_document};
 
 /// A file that is checked on its own.
 pub(super) fn file(kind: FileKind, path: PathBuf, text: String) -> Checked {
@@ -153,7 +153,7 @@ pub(super) fn manifests(files: &[ManifestFile]) -> Vec<Checked> {
     files.iter().map(&mut check).collect()
 }
 
-fn of_secret(manifests: &ManifestFile, secret: &Node) -> Vec<Message> {
+fn of_secret(manifests: &ManifestFile, secret: &DocumentNode) -> Vec<Message> {
     let findings = match read_secret(secret) {
         Ok(pull_secret) => pull_secret.findings().to_vec(),
         Err(NotUsed::Broken(finding)) => vec![finding],

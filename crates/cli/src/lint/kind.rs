@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use pullwright_documents::{Node, NodeContent, documents, go_toml_document};
+use pullwright_documents::{DocumentNode, NodeContent, documents, go_toml_document};
 
 /// The files that lint knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -66,12 +66,12 @@ impl FileKind {
         objects.or_else(|| go_toml_document(text).ok().and_then(|table| Self::of_table(&table)))
     }
 
-    fn of_document(document: &Node) -> Option<Self> {
+    fn of_document(document: &DocumentNode) -> Option<Self> {
         let has = |name: &str| document.members().iter().any(|member| member.name.eq_ignore_ascii_case(name));
-        let of_entry = |member: &Node| {
+        let of_entry = |member: &DocumentNode| {
             ["auth", "username", "identitytoken"].iter().any(|name| member.get(name).is_some())
         };
-        match document.get("kind").and_then(Node::text) {
+        match document.get("kind").and_then(DocumentNode::text) {
             Some("CredentialProviderConfig") => Some(Self::ProviderConfig),
             Some("KubeletConfiguration") => Some(Self::KubeletConfig),
             Some(_) if has("apiVersion") => Some(Self::Manifests),
@@ -81,7 +81,7 @@ impl FileKind {
         }
     }
 
-    fn of_table(table: &Node) -> Option<Self> {
+    fn of_table(table: &DocumentNode) -> Option<Self> {
         const KNOWN: [&str; 6] = [
             "registry",
             "registries",

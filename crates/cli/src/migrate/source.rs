@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use pullwright_api::ImageContentSourcePolicy;
-use pullwright_documents::{Node, NodeContent};
+use pullwright_documents::{DocumentNode, NodeContent};
 use pullwright_findings::{DocPath, Finding, Rule, Severity, rules};
 use serde_json::Value;
 
@@ -86,7 +86,7 @@ fn unreadable(file: &ManifestFile) -> Vec<Message> {
 }
 
 /// What is between two separators with nothing between them.
-fn is_empty(document: &Node) -> bool {
+fn is_empty(document: &DocumentNode) -> bool {
     matches!(document.content, NodeContent::Leaf(Value::Null))
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use pullwright_api::{ImageContentSourcePolicy, ImageDigestMirrorSet};
-use pullwright_documents::{Node, NodeContent, yaml_documents};
+use pullwright_documents::{DocumentNode, NodeContent, yaml_documents};
 use serde_json::{Map, Value};
 
 /// Between two documents.
@@ -88,7 +88,8 @@ fn text(text: &str) -> io::Result<String> {
 /// Whether a parser would take the bare text for one value, and so only its type is in doubt.
 fn is_one_value(text: &str) -> bool {
     let bare = yaml_documents(text).unwrap_or_default();
-    let whole = |node: &Node| matches!(node.content, NodeContent::Leaf(_)) && node.span == (0..text.len());
+    let whole =
+        |node: &DocumentNode| matches!(node.content, NodeContent::Leaf(_)) && node.span == (0..text.len());
     text.is_empty() || matches!(bare.as_slice(), [node] if whole(node))
 }
 

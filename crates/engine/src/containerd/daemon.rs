@@ -9,7 +9,8 @@ use pullwright_golang::quote::quote;
 
 /// Where the tables are in versions 3 and 2 of the file.
 const PLUGINS: [&str; 2] = ["io.containerd.cri.v1.images", "io.containerd.grpc.v1.cri"];
-const DEFAULT: &str = "/etc/containerd/certs.d";
+/// The folder of `hosts.toml` files that containerd reads if its configuration names none.
+pub const CERTS_D: &str = "/etc/containerd/certs.d";
 
 /// What the file says about mirrors.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct Daemon {
 impl Default for Daemon {
     /// Without a file.
     fn default() -> Self {
-        Self { certs_d: PathBuf::from(DEFAULT), findings: Vec::new() }
+        Self { certs_d: PathBuf::from(CERTS_D), findings: Vec::new() }
     }
 }
 
@@ -62,10 +63,10 @@ impl Daemon {
             )),
             Some(_) => None,
         };
-        let help = format!("set config_path = {} in [plugins.'{name}'.registry]", quote(DEFAULT));
+        let help = format!("set config_path = {} in [plugins.'{name}'.registry]", quote(CERTS_D));
         let first = path.and_then(|path| path.split(':').next()).filter(|path| !path.is_empty());
         Self {
-            certs_d: PathBuf::from(first.unwrap_or(DEFAULT)),
+            certs_d: PathBuf::from(first.unwrap_or(CERTS_D)),
             findings: finding.into_iter().map(|finding| finding.with_help(help.clone())).collect(),
         }
     }
@@ -107,8 +108,8 @@ mod tests {
     #[test]
     fn no_folder_is_told_unless_another_file_may_name_it() {
         let none = "[plugins.'io.containerd.cri.v1.images']\nsnapshotter = 'overlayfs'\n";
-        check(none, DEFAULT, &["plugins.io.containerd.cri.v1.images"]);
-        check(&format!("imports = ['/etc/containerd/conf.d/*.toml']\n{none}"), DEFAULT, &[]);
-        check("version = 3", DEFAULT, &[]);
+        check(none, CERTS_D, &["plugins.io.containerd.cri.v1.images"]);
+        check(&format!("imports = ['/etc/containerd/conf.d/*.toml']\n{none}"), CERTS_D, &[]);
+        check("version = 3", CERTS_D, &[]);
     }
 }

@@ -28,7 +28,7 @@ pub use certs_d::{
     By, CertsD, ContainerdEndpoint, DEFAULT_FOLDER, EndpointRole, Folder, HOSTS_TOML, folder_name,
     folder_names, host_of_folder,
 };
-pub use daemon::Daemon;
+pub use daemon::{CERTS_D, Daemon};
 pub use disagreement::{Disagreement, disagreements};
 pub use hosts_toml::{Host, HostsToml, Scheme};
 pub use import::{Collected, Imported, import};

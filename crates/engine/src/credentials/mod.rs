@@ -32,4 +32,4 @@ pub use scope::{Scope, ScopeError};
 pub use secret::{Secret, SecretError, SecretName};
 pub use select::{Absence, Because, Choice, Selection, Shadowed, select};
 pub use sensitive::Sensitive;
-pub use wanted::Wanted;
+pub use wanted::WantedRepositories;

@@ -4,7 +4,7 @@ use super::credential::Credential;
 use super::document::{DocumentError, Entries, Format};
 use super::scope::{Scope, ScopeError, shown};
 use super::secret::{PULL_SECRETS, Secret, SecretError, SecretName};
-use super::wanted::Wanted;
+use super::wanted::WantedRepositories;
 use pullwright_findings::{DocPath, Finding, rules};
 
 /// The longest key that is looked at. A repository has at most 255 letters and its host as many, so no longer key covers one.
@@ -81,7 +81,7 @@ impl PullSecret {
     pub fn read(secret: &Secret) -> Result<Self, SecretError> {
         let value = |key: &str| secret.data.get(key).map(|bytes| bytes.expose().as_slice());
         let content = PullSecretContent::of(&secret.kind, value)?;
-        Self::from_content(secret.name.clone(), &content, &Wanted::anything(), &Reach::ALL)
+        Self::from_content(secret.name.clone(), &content, &WantedRepositories::anything(), &Reach::ALL)
     }
 
     /// Takes out what is `wanted`, within bounds whatever the Secret holds; `data` gives the value of a key. Nothing if
@@ -90,7 +90,7 @@ impl PullSecret {
     /// # Errors
     /// When nothing of the Secret can be used.
     pub fn about<'a>(
-        wanted: &Wanted<'_>,
+        wanted: &WantedRepositories<'_>,
         name: impl FnOnce() -> SecretName,
         kind: &str,
         data: impl FnOnce(&str) -> Option<&'a [u8]>,
@@ -106,7 +106,7 @@ impl PullSecret {
     fn from_content(
         name: SecretName,
         content: &PullSecretContent<'_>,
-        wanted: &Wanted<'_>,
+        wanted: &WantedRepositories<'_>,
         reach: &Reach,
     ) -> Result<Self, SecretError> {
         let document = Entries::parse(content.bytes, content.format, reach.entries)

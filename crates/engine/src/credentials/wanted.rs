@@ -11,14 +11,14 @@ const FEW: usize = 8;
 
 /// The repositories that a pull may ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted<'a> {
+pub struct WantedRepositories<'a> {
     /// Their hosts; `None` if every document matters.
     hosts: Option<Vec<&'a str>>,
     /// Their scopes: each repository and all above it, in the one spelling that scopes have. None if every scope matters.
     scopes: Option<HashSet<Cow<'a, str>>>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WantedRepositories<'a> {
     /// What is about `repositories`, each a `host[:port]/path`.
     pub fn of(repositories: impl IntoIterator<Item = &'a str>) -> Self {
         let repositories = repositories.into_iter();
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_document_matters_if_a_key_of_it_may_cover_a_repository() {
-        let wanted = Wanted::of(["docker.io/library/nginx", "q.io:5000/hub/nginx"]);
+        let wanted = WantedRepositories::of(["docker.io/library/nginx", "q.io:5000/hub/nginx"]);
         let matters = |document: &str| wanted.may_be_in(document.as_bytes());
         assert!(matters(r#"{"auths": {"q.io:5000/hub": {}}}"#));
         assert!(matters(r#"{"auths": {"https://index.docker.io/v1/": {}}}"#), "an alias");
@@ -111,16 +111,16 @@ mod tests {
     fn among_many_hosts_or_any_every_document_matters() {
         let many: Vec<_> = (0..=FEW).map(|number| format!("host-{number}.io/a")).collect();
         let names = || many.iter().map(String::as_str);
-        assert!(Wanted::of(names()).may_be_in(b"{}"));
-        assert!(!Wanted::of(names().skip(1).chain(names().skip(1))).may_be_in(b"{}"));
-        assert!(Wanted::of(["q.io/a"]).in_every_document().may_be_in(b"{}"));
-        assert!(Wanted::anything().may_be_in(b"{}"));
+        assert!(WantedRepositories::of(names()).may_be_in(b"{}"));
+        assert!(!WantedRepositories::of(names().skip(1).chain(names().skip(1))).may_be_in(b"{}"));
+        assert!(WantedRepositories::of(["q.io/a"]).in_every_document().may_be_in(b"{}"));
+        assert!(WantedRepositories::anything().may_be_in(b"{}"));
     }
 
     #[test]
     fn a_scope_is_wanted_if_it_covers_a_repository() {
         let repositories = ["registry-1.docker.io/library/nginx", "q.io:5000/hub/nginx", "q.io:5000/hub/a"];
-        let wanted = Wanted::of(repositories);
+        let wanted = WantedRepositories::of(repositories);
         for key in [
             "docker.io",
             "https://index.docker.io/v1/",
@@ -138,7 +138,7 @@ mod tests {
             let scope = Scope::parse(key).unwrap();
             let covers = repositories.iter().any(|repository| scope.covers(repository));
             assert_eq!(wanted.has(&scope), covers, "{key}");
-            assert!(Wanted::anything().has(&scope));
+            assert!(WantedRepositories::anything().has(&scope));
         }
     }
 }

@@ -8,7 +8,7 @@
 use super::scope::remainder;
 use super::scopes::{Applied, Scopes};
 use super::sources::{Pulls, Source};
-use crate::registries::{Endpoint, Mirror, Registry, wildcard_suffix};
+use crate::registries::{Mirror, Registry, RegistryEndpoint, wildcard_suffix};
 
 /// The entries, one for each scope, in the order of the scopes.
 #[derive(Debug)]
@@ -98,6 +98,6 @@ pub(super) fn takes_a_port(mirror: &str) -> bool {
     !mirror.contains([':', '/'])
 }
 
-fn endpoint(location: String, insecure: bool) -> Endpoint {
-    Endpoint { location, insecure, namespace_proxy: String::new() }
+fn endpoint(location: String, insecure: bool) -> RegistryEndpoint {
+    RegistryEndpoint { location, insecure, namespace_proxy: String::new() }
 }

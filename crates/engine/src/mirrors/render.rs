@@ -2,21 +2,21 @@
 
 use std::path::PathBuf;
 
-use crate::registries::{ConfError, ConfFile, Endpoint, RegistriesConf, Registry, wildcard_suffix};
+use crate::registries::{ConfError, ConfFile, RegistriesConf, Registry, RegistryEndpoint, wildcard_suffix};
+use crate::toml_text::{list, string};
 
-/// Renders what was checked before: nothing in it needs to be escaped.
+/// Renders what was merged.
 pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> String {
     let mirrors: usize = registries.iter().map(|registry| registry.mirrors.len()).sum();
     let mut out = String::with_capacity(128 + 96 * registries.len() + 112 * mirrors);
     if let Some(hosts) = search {
-        let quoted: Vec<String> = hosts.iter().map(|host| format!("\"{host}\"")).collect();
-        push(&mut out, &["unqualified-search-registries = [", &quoted.join(", "), "]\n"]);
+        push(&mut out, &["unqualified-search-registries = ", &list(hosts), "\n"]);
     }
     out.push_str("short-name-mode = \"\"\nadditional-layer-store-auth-helper = \"\"\n");
     for registry in registries {
         // The operator gives a wildcard as the prefix, everything else as the location alone.
         let prefix = if wildcard_suffix(&registry.prefix).is_some() { registry.prefix.as_str() } else { "" };
-        push(&mut out, &["\n[[registry]]\n  prefix = \"", prefix, "\"\n"]);
+        push(&mut out, &["\n[[registry]]\n  prefix = ", &string(prefix), "\n"]);
         push_endpoint(&mut out, "  ", &registry.endpoint);
         if registry.blocked {
             out.push_str("  blocked = true\n");
@@ -41,9 +41,9 @@ pub(super) fn read_back(
     Ok(RegistriesConf::merge([(path, ConfFile::parse(&render(registries, search))?)]))
 }
 
-fn push_endpoint(out: &mut String, indent: &str, endpoint: &Endpoint) {
+fn push_endpoint(out: &mut String, indent: &str, endpoint: &RegistryEndpoint) {
     if !endpoint.location.is_empty() {
-        push(out, &[indent, "location = \"", &endpoint.location, "\"\n"]);
+        push(out, &[indent, "location = ", &string(&endpoint.location), "\n"]);
     }
     if endpoint.insecure {
         push(out, &[indent, "insecure = true\n"]);

@@ -223,21 +223,21 @@ proptest! {
 
 #[test]
 fn a_mirror_is_named_with_the_objects_that_list_it() {
-    use crate::mirrors::{self, MirrorSet, MirrorSetKind as Kind, MirrorSetRule as Rule, RegistrySources};
+    use crate::mirrors::{self, MirrorSet, MirrorSetKind, MirrorSetRule, RegistrySources};
     let set = |kind, name: &str, source: &str, mirrors: &[&str]| MirrorSet {
         kind,
         name: name.to_owned(),
-        rules: vec![Rule {
+        rules: vec![MirrorSetRule {
             source: source.to_owned(),
             mirrors: mirrors.iter().map(|mirror| (*mirror).to_owned()).collect(),
             policy: None,
         }],
     };
     let sets = [
-        set(Kind::ImageDigestMirrorSet, "vendor", "quay.io", &["m.local/quay"]),
-        set(Kind::ImageDigestMirrorSet, "lab", "quay.io", &["n.local", "m.local/quay"]),
-        set(Kind::ImageTagMirrorSet, "tags", "quay.io", &["m.local/quay"]),
-        set(Kind::ImageDigestMirrorSet, "elsewhere", "quay.io/other", &["m.local/quay/team"]),
+        set(MirrorSetKind::ImageDigestMirrorSet, "vendor", "quay.io", &["m.local/quay"]),
+        set(MirrorSetKind::ImageDigestMirrorSet, "lab", "quay.io", &["n.local", "m.local/quay"]),
+        set(MirrorSetKind::ImageTagMirrorSet, "tags", "quay.io", &["m.local/quay"]),
+        set(MirrorSetKind::ImageDigestMirrorSet, "elsewhere", "quay.io/other", &["m.local/quay/team"]),
     ];
     let sources = RegistrySources { insecure: vec!["quay.io/team".to_owned()], ..RegistrySources::default() };
     let file = std::path::Path::new("/etc/containers/registries.conf");

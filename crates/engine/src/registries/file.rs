@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::decode::{RawEndpoint, RawRegistry, Version1, decode};
 use super::problem::{ConfError, Problem, refuse};
-use super::{Endpoint, Mirror, PullFromMirror, Registry, ShortNameMode, candidates, lint, render};
+use super::{Mirror, PullFromMirror, Registry, RegistryEndpoint, ShortNameMode, candidates, lint, render};
 use crate::reference::{Dialect, Reference, is_domain};
 use pullwright_findings::{DocPath, Finding};
 
@@ -120,7 +120,7 @@ fn check_registry(raw: RawRegistry<'_>, index: usize) -> Result<Registry, ConfEr
         mirrors.push(check_mirror(raw, digest_only_for, || at("mirror").index(mirror))?);
     }
     Ok(Registry {
-        endpoint: Endpoint {
+        endpoint: RegistryEndpoint {
             location,
             insecure: raw.endpoint.insecure,
             namespace_proxy: raw.endpoint.namespace_proxy.into_owned(),
@@ -154,8 +154,11 @@ fn check_mirror(
     if let Some(problem) = problem {
         return Err(refuse(at().key("pull-from-mirror"), problem));
     }
-    let endpoint =
-        Endpoint { location, insecure: raw.insecure, namespace_proxy: raw.namespace_proxy.into_owned() };
+    let endpoint = RegistryEndpoint {
+        location,
+        insecure: raw.insecure,
+        namespace_proxy: raw.namespace_proxy.into_owned(),
+    };
     Ok(Mirror { endpoint, pull_from_mirror: known })
 }
 
@@ -247,7 +250,10 @@ fn convert_version1(old: Version1<'_>) -> Option<String> {
             let index = *known.entry(location.to_owned()).or_insert_with(|| {
                 registries.push(Registry {
                     prefix: location.to_owned(),
-                    endpoint: Endpoint { location: location.to_owned(), ..Endpoint::default() },
+                    endpoint: RegistryEndpoint {
+                        location: location.to_owned(),
+                        ..RegistryEndpoint::default()
+                    },
                     blocked: false,
                     mirror_by_digest_only: false,
                     mirrors: Vec::new(),

@@ -1,7 +1,7 @@
 //! Finds what the loader accepts although it is most likely a mistake: entries that never match, rewrites that always fail.
 
 use super::index::wildcard_suffix;
-use super::{Endpoint, Registry};
+use super::{Registry, RegistryEndpoint};
 use crate::reference::Reference;
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
@@ -66,7 +66,7 @@ fn blocked_elsewhere(registry: &Registry, at: impl Fn() -> DocPath) -> Option<Fi
 }
 
 /// A location to which no name can be appended fails every pull of its entry.
-fn never_rewrites(endpoint: &Endpoint, at: impl Fn() -> DocPath) -> Option<Finding> {
+fn never_rewrites(endpoint: &RegistryEndpoint, at: impl Fn() -> DocPath) -> Option<Finding> {
     if endpoint.location.is_empty() {
         return None;
     }

@@ -39,7 +39,7 @@ pub struct Registry {
     pub prefix: String,
     /// Where they are pulled from instead of `prefix`. Empty only with a `*.` prefix, and then: from the name itself.
     #[serde(flatten)]
-    pub endpoint: Endpoint,
+    pub endpoint: RegistryEndpoint,
     /// Whether the location may not be asked. Mirrors still may.
     pub blocked: bool,
     /// Whether mirrors serve only pulls by digest.
@@ -50,7 +50,7 @@ pub struct Registry {
 
 /// A place that can be asked for images.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Endpoint {
+pub struct RegistryEndpoint {
     /// `host[:port][/path]`.
     pub location: String,
     /// Whether plain HTTP and unverified certificates are accepted.
@@ -65,7 +65,7 @@ pub struct Endpoint {
 pub struct Mirror {
     /// Where the mirror is.
     #[serde(flatten)]
-    pub endpoint: Endpoint,
+    pub endpoint: RegistryEndpoint,
     /// Which pulls it serves, if the file says so; all of them if not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull_from_mirror: Option<PullFromMirror>,

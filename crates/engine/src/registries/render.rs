@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Endpoint, RegistriesConf, Registry};
+use super::{RegistriesConf, Registry, RegistryEndpoint};
 use crate::toml_text::{list, string};
 
 /// Renders entries and search registries; fields at their default are left out as the Go encoder does.
@@ -64,7 +64,7 @@ fn tables<'r>(out: &mut String, registries: impl IntoIterator<Item = &'r Registr
     }
 }
 
-fn endpoint(out: &mut String, indent: &str, endpoint: &Endpoint) {
+fn endpoint(out: &mut String, indent: &str, endpoint: &RegistryEndpoint) {
     if !endpoint.location.is_empty() {
         line(out, indent, "location", &string(&endpoint.location));
     }

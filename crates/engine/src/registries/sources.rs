@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::index::{matched, wildcard_suffix};
-use super::{Endpoint, Mirror, PullFromMirror, RegistriesConf, Registry};
+use super::{Mirror, PullFromMirror, RegistriesConf, Registry, RegistryEndpoint};
 use crate::reference::{Reference, ReferenceError};
 
 /// One place that an image may be pulled from.
@@ -181,7 +181,7 @@ impl RegistriesConf {
         &self,
         registry: &Registry,
         reference: &Reference,
-        (role, serves, endpoint): (SourceRole, MirrorUse, &Endpoint),
+        (role, serves, endpoint): (SourceRole, MirrorUse, &RegistryEndpoint),
     ) -> Result<PullSource, RewriteError> {
         let reference = rewrite(reference, &registry.prefix, &endpoint.location)?;
         Ok(PullSource {
@@ -223,7 +223,7 @@ fn direct(reference: &Reference) -> PullSource {
     }
 }
 
-fn endpoints(registry: &Registry) -> impl Iterator<Item = (SourceRole, MirrorUse, &Endpoint)> {
+fn endpoints(registry: &Registry) -> impl Iterator<Item = (SourceRole, MirrorUse, &RegistryEndpoint)> {
     let mirrors =
         registry.mirrors.iter().map(|mirror| (SourceRole::Mirror, registry.use_of(mirror), &mirror.endpoint));
     mirrors.chain([(SourceRole::Location, MirrorUse::All, &registry.endpoint)])

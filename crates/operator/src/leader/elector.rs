@@ -63,7 +63,7 @@ impl Timing {
 
 /// What a replica does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ElectionStep {
     /// Read the Lease, and report with [`Elector::read`].
     Read,
     /// Write this record, and report with [`Elector::wrote`].
@@ -145,24 +145,24 @@ impl Elector {
 
     /// What to do at `now`.
     #[must_use]
-    pub fn step(&self, now: Moment) -> Step {
+    pub fn step(&self, now: Moment) -> ElectionStep {
         if self.leads_until().is_some_and(|until| now >= until) {
-            return Step::Leave;
+            return ElectionStep::Leave;
         }
         if now < self.next {
-            return Step::Wait(self.next);
+            return ElectionStep::Wait(self.next);
         }
         match &self.sight {
-            _ if self.doubt || !(self.holds() || self.is_free(now)) => Step::Read,
-            Sight::Unknown => Step::Read,
-            Sight::Absent => Step::Write { record: self.claim(0, 0), over: None },
+            _ if self.doubt || !(self.holds() || self.is_free(now)) => ElectionStep::Read,
+            Sight::Unknown => ElectionStep::Read,
+            Sight::Absent => ElectionStep::Write { record: self.claim(0, 0), over: None },
             Sight::Present { record, version, .. } => {
                 let claim = if self.holds() {
                     self.claim(record.transitions, record.renewals.wrapping_add(1))
                 } else {
                     self.claim(record.transitions.saturating_add(1), 0)
                 };
-                Step::Write { record: claim, over: Some(version.clone()) }
+                ElectionStep::Write { record: claim, over: Some(version.clone()) }
             }
         }
     }

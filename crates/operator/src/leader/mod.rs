@@ -14,5 +14,5 @@ mod record;
 #[cfg(test)]
 mod simulation;
 
-pub use elector::{Elector, Moment, Step, Timing, TimingError, WriteFailure};
+pub use elector::{ElectionStep, Elector, Moment, Timing, TimingError, WriteFailure};
 pub use record::{LeaseRecord, LeaseVersion};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use proptest::prelude::*;
 
-use super::{Elector, LeaseRecord, LeaseVersion, Step, Timing, WriteFailure};
+use super::{ElectionStep, Elector, LeaseRecord, LeaseVersion, Timing, WriteFailure};
 
 /// A moment of the simulation's own time, in milliseconds. No replica knows it.
 type Tick = u64;
@@ -46,7 +46,7 @@ struct Request {
     /// Of which life of the replica: a process that has ended hears nothing.
     life: u32,
     sent: Duration,
-    step: Step,
+    step: ElectionStep,
     answer: Option<Answered>,
 }
 
@@ -192,11 +192,11 @@ impl World {
         let replica = &mut self.replicas[number];
         let now = replica.local(self.now);
         match replica.elector.step(now) {
-            Step::Wait(until) => {
+            ElectionStep::Wait(until) => {
                 let until = replica.tick_of(until);
                 self.at(until.max(self.now + 1), Event::Wake(number));
             }
-            Step::Leave => {
+            ElectionStep::Leave => {
                 replica.life += 1;
                 replica.elector = Elector::new(format!("replica-{number}-{}", replica.life), Timing::DEFAULT);
                 self.at(self.now + 1_000, Event::Wake(number));
@@ -220,12 +220,12 @@ impl World {
         }
         let found = || self.lease.as_ref().map(|(record, at)| (record.clone(), LeaseVersion(at.to_string())));
         let answer = match self.requests[request].step.clone() {
-            Step::Write { record, over } if over == found().map(|(_, version)| version) => {
+            ElectionStep::Write { record, over } if over == found().map(|(_, version)| version) => {
                 self.versions += 1;
                 self.lease = Some((record, self.versions));
                 Answered::Wrote(Ok(LeaseVersion(self.versions.to_string())))
             }
-            Step::Write { .. } => Answered::Wrote(Err(WriteFailure::Conflict)),
+            ElectionStep::Write { .. } => Answered::Wrote(Err(WriteFailure::Conflict)),
             _ => Answered::Read(found()),
         };
         self.requests[request].answer = Some(answer);
@@ -248,10 +248,10 @@ impl World {
         let now = replica.local(self.now);
         let answer = request.answer.filter(|_| matches!(event, Event::Answered(_)));
         match (request.step, answer) {
-            (Step::Write { record, .. }, Some(Answered::Wrote(result))) => {
+            (ElectionStep::Write { record, .. }, Some(Answered::Wrote(result))) => {
                 replica.elector.wrote(request.sent, now, record, result);
             }
-            (Step::Write { record, .. }, _) => {
+            (ElectionStep::Write { record, .. }, _) => {
                 replica.elector.wrote(request.sent, now, record, Err(WriteFailure::Unknown));
             }
             (_, Some(Answered::Read(found))) => replica.elector.read(now, found),

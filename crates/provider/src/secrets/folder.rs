@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use pullwright_documents::documents;
-use pullwright_engine::credentials::{Secret, Wanted};
+use pullwright_engine::credentials::{Secret, WantedRepositories};
 use pullwright_engine::kubelet::Namespace;
 use pullwright_nodefiles::NodeRoot;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(crate) fn from_folder(
     node: &NodeRoot,
     folder: &Path,
     namespace: &Namespace,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRepositories<'_>,
     deadline: Instant,
 ) -> Result<FoundSecrets, SecretsError> {
     let mut names =
@@ -55,7 +55,7 @@ pub(crate) fn from_folder(
     Ok(found)
 }
 
-fn add(found: &mut FoundSecrets, manifest: &Value, namespace: &Namespace, wanted: &Wanted<'_>) {
+fn add(found: &mut FoundSecrets, manifest: &Value, namespace: &Namespace, wanted: &WantedRepositories<'_>) {
     if let Some(items) = manifest.get("items").and_then(Value::as_array) {
         for item in items {
             add(found, item, namespace, wanted);

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use pullwright_engine::credentials::{PullSecret, Secret, SecretError, SecretName, Wanted};
+use pullwright_engine::credentials::{PullSecret, Secret, SecretError, SecretName, WantedRepositories};
 
 use crate::shown::shown;
 
@@ -59,7 +59,11 @@ impl FoundSecrets {
     }
 
     /// Adds a Secret, or why it cannot be used.
-    pub(super) fn add(&mut self, secret: Result<Secret, (SecretName, SecretError)>, wanted: &Wanted<'_>) {
+    pub(super) fn add(
+        &mut self,
+        secret: Result<Secret, (SecretName, SecretError)>,
+        wanted: &WantedRepositories<'_>,
+    ) {
         self.add_read(secret.and_then(|secret| {
             let value = |key: &str| secret.data.get(key).map(|bytes| bytes.expose().as_slice());
             let name = || secret.name.clone();
@@ -153,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_is_told_does_not_grow_with_the_namespace() {
-        let (mut found, wanted) = (FoundSecrets::default(), Wanted::of(["q.io/a"]));
+        let (mut found, wanted) = (FoundSecrets::default(), WantedRepositories::of(["q.io/a"]));
         for number in 0..1000 {
             let document =
                 format!(r#"{{"auths":{{"q.io/{}":0,"q.io":0,"b":0,"c":0,"d":0}}}}"#, "x".repeat(2000));
@@ -172,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_does_not_grow_with_the_namespace_and_the_first_ones_are() {
-        let (mut found, wanted) = (FoundSecrets::default(), Wanted::of(["q.io/a"]));
+        let (mut found, wanted) = (FoundSecrets::default(), WantedRepositories::of(["q.io/a"]));
         let password = "p".repeat(900_000);
         for number in 0..20 {
             let document = format!(r#"{{"auths":{{"q.io":{{"username":"u","password":"{password}"}}}}}}"#);
@@ -192,7 +196,7 @@ mod tests {
     fn a_large_namespace_of_honest_secrets_is_kept() {
         let mirrors: Vec<String> =
             (0..1000).map(|number| format!("mirror-{number}.example:5000/hub/nginx")).collect();
-        let wanted = Wanted::of(mirrors.iter().map(String::as_str));
+        let wanted = WantedRepositories::of(mirrors.iter().map(String::as_str));
         let mut found = FoundSecrets::default();
         for number in 0..1000 {
             let of = |host: String| format!(r#""{host}":{{"auth":"dTpw"}}"#);

@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use pullwright_engine::credentials::Wanted;
+use pullwright_engine::credentials::WantedRepositories;
 use pullwright_engine::kubelet::Namespace;
 
 use super::api::is_protobuf;
@@ -39,7 +39,7 @@ const SMALL_PAGE: usize = 4;
 pub(crate) fn list(
     api: &Api<'_>,
     namespace: &Namespace,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRepositories<'_>,
 ) -> Result<FoundSecrets, SecretsError> {
     let mut list =
         List { namespace, wanted, room: LIST_MAX, last: String::new(), found: FoundSecrets::default() };
@@ -70,7 +70,7 @@ pub(crate) fn list(
 /// A list while it is read.
 struct List<'a> {
     namespace: &'a Namespace,
-    wanted: &'a Wanted<'a>,
+    wanted: &'a WantedRepositories<'a>,
     /// How much of it may still be read.
     room: u64,
     /// The last Secret that was read.
@@ -174,7 +174,7 @@ mod tests {
     /// Wherever the bound cuts, what came whole before it is used, and the rest is said to be left out.
     #[test]
     fn a_list_is_read_up_to_its_bound_and_what_is_behind_it_is_told() {
-        let (namespace, wanted) = ("with-10".parse().unwrap(), Wanted::anything());
+        let (namespace, wanted) = ("with-10".parse().unwrap(), WantedRepositories::anything());
         for room in 0..PAGE.len() {
             let mut list = List {
                 namespace: &namespace,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use pullwright_engine::credentials::Wanted;
+use pullwright_engine::credentials::WantedRepositories;
 use serde::Deserialize;
 
 use super::json::Sent;
@@ -21,7 +21,7 @@ pub(crate) fn named(
     api: &Api<'_>,
     asker: Asker<'_>,
     annotation: &str,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRepositories<'_>,
 ) -> Result<FoundSecrets, SecretsError> {
     let claims = asker.claims;
     let namespace = &claims.namespace;

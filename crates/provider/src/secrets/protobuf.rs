@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead, Read as _};
 
-use pullwright_engine::credentials::{PullSecret, SecretError, SecretName, Wanted};
+use pullwright_engine::credentials::{PullSecret, SecretError, SecretName, WantedRepositories};
 use pullwright_engine::kubelet::Namespace;
 use pullwright_protobuf::{Fields, Malformed, last, text};
 
@@ -191,7 +191,7 @@ impl<'a> Item<'a> {
     pub(super) fn read_secret(
         &self,
         namespace: &Namespace,
-        wanted: &Wanted<'_>,
+        wanted: &WantedRepositories<'_>,
     ) -> Result<Option<PullSecret>, (SecretName, SecretError)> {
         let name = || SecretName { namespace: namespace.to_string(), name: self.name.to_owned() };
         let value =
@@ -235,19 +235,23 @@ mod tests {
     #[test]
     fn a_page_of_a_real_server_is_read() {
         let namespace = "with-10".parse().unwrap();
-        let secrets = |wanted: &Wanted<'_>| -> Vec<_> {
+        let secrets = |wanted: &WantedRepositories<'_>| -> Vec<_> {
             let (read, _) = read(PAGE, |item| item.read_secret(&namespace, wanted).unwrap()).unwrap();
             read.into_iter().flatten().collect()
         };
         let (shown, next) = read(PAGE, |item| format!("{item:?}")).unwrap();
         assert!(next.starts_with("eyJ2IjoibWV0YS5rOHMuaW8vdjEi"), "{next}");
-        let all = secrets(&Wanted::anything());
+        let all = secrets(&WantedRepositories::anything());
         let names: Vec<_> = all.iter().map(|secret| secret.name().to_string()).collect();
         assert_eq!(names, ["with-10/pull-secret-0000", "with-10/pull-secret-0001"]);
         let keys: Vec<_> = all.iter().map(|secret| secret.entries()[0].key.as_str()).collect();
         assert_eq!(keys, ["mirror-0.example:5000", "mirror-1.example:5000"]);
         assert_eq!(all[1].entries()[0].credential.username, b"user-1");
-        assert_eq!(secrets(&Wanted::of(["mirror-1.example:5000/nginx"])), all[1..], "those about a host");
+        assert_eq!(
+            secrets(&WantedRepositories::of(["mirror-1.example:5000/nginx"])),
+            all[1..],
+            "those about a host"
+        );
         assert!(!shown.concat().contains("user-1"), "{shown:?}");
     }
 

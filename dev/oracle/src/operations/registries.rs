@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use pullwright_engine::reference::{Dialect, Reference};
 use pullwright_engine::registries::{
-    CandidateError, ConfError, ConfFile, Endpoint, Problem, Recorded, RegistriesConf, Registry, SearchPath,
-    ShortNameMode, ShortNameRule,
+    CandidateError, ConfError, ConfFile, Problem, Recorded, RegistriesConf, Registry, RegistryEndpoint,
+    SearchPath, ShortNameMode, ShortNameRule,
 };
 use pullwright_golang::toml::{Document, Fault, TomlRefusal};
 use serde::{Deserialize, Serialize};
@@ -297,7 +297,7 @@ fn described(registry: &Registry) -> Value {
     described
 }
 
-fn endpoint(endpoint: &Endpoint, pull_from_mirror: &str) -> Value {
+fn endpoint(endpoint: &RegistryEndpoint, pull_from_mirror: &str) -> Value {
     json!({
         "location": endpoint.location,
         "insecure": endpoint.insecure,

@@ -1,6 +1,6 @@
 //! YAML: what a manifest or a configuration says before anything is known about its kind.
 
-use pullwright_documents::{Node, yaml_documents};
+use pullwright_documents::{DocumentNode, yaml_documents};
 use serde_json::{Value, json};
 
 use crate::operation::{Operation, Report, without_a_part};
@@ -28,7 +28,7 @@ impl Operation for Yaml {
     fn compare(case: &String, theirs: &Value, report: &mut Report) {
         let ours = match yaml_documents(case) {
             Err(_) => json!({ "refused": true }),
-            Ok(documents) => json!({ "json": documents.first().map(Node::value) }),
+            Ok(documents) => json!({ "json": documents.first().map(DocumentNode::value) }),
         };
         let theirs = if theirs["error"].is_string() { json!({ "refused": true }) } else { by_value(theirs) };
         report.answer(|| "document".to_owned(), by_value(&ours), &theirs);

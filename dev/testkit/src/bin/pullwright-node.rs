@@ -48,18 +48,18 @@ fn main() -> ExitCode {
 }
 
 /// What `up` was asked for.
-struct Wanted {
+struct WantedRepositories {
     runtime: Runtime,
     plugin: PathBuf,
 }
 
-impl Wanted {
+impl WantedRepositories {
     fn words(&self) -> [String; 4] {
         ["--runtime".into(), self.runtime.to_string(), "--plugin".into(), self.plugin.display().to_string()]
     }
 }
 
-fn parse(mut options: &[&str]) -> Outcome<Wanted> {
+fn parse(mut options: &[&str]) -> Outcome<WantedRepositories> {
     let (mut runtime, mut plugin) = (Runtime::Containerd, None);
     while let [name, value, rest @ ..] = options {
         match *name {
@@ -78,11 +78,11 @@ fn parse(mut options: &[&str]) -> Outcome<Wanted> {
         Runtime::Crio => find("go-crio-credential-provider"),
     };
     let plugin = plugin.map_or_else(usual, Ok)?;
-    Ok(Wanted { runtime, plugin })
+    Ok(WantedRepositories { runtime, plugin })
 }
 
 /// Starts a process that has the node and stays, and waits until the node is ready.
-fn up(root: &Path, wanted: &Wanted) -> Outcome {
+fn up(root: &Path, wanted: &WantedRepositories) -> Outcome {
     let parent = Root::usual_parent();
     Root::sweep(&parent)?;
     if Root::owner(root).is_some() {
@@ -103,7 +103,7 @@ fn up(root: &Path, wanted: &Wanted) -> Outcome {
 }
 
 /// Has the node until it is killed; the node ends with this process.
-fn serve(root: &Path, wanted: &Wanted) -> Outcome {
+fn serve(root: &Path, wanted: &WantedRepositories) -> Outcome {
     let root = Root::claim(root)?;
     let node = Node::start(&root, &Options::new(wanted.runtime, &wanted.plugin))?;
     for image in ["library/first:1", "library/second:1"] {

@@ -10,7 +10,7 @@ mod recognise;
 
 use std::collections::HashMap;
 
-use pullwright_documents::Node;
+use pullwright_documents::DocumentNode;
 use pullwright_engine::mirrors::{
     MergeInputs, Merged, MirrorSet, ObjectName, ObjectOutcome, Payload, RegistrySources, merge,
     merge_protecting,
@@ -26,7 +26,7 @@ pub(crate) struct MirrorObject<'f> {
     pub(crate) file: &'f ManifestFile,
     /// The line that it begins at.
     pub(crate) line: usize,
-    node: &'f Node,
+    node: &'f DocumentNode,
     says: Says,
     /// What is wrong with how it is written.
     findings: Vec<Finding>,

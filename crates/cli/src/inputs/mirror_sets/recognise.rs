@@ -1,6 +1,6 @@
 //! Which objects decide where images are pulled from, and under which name the API server has them.
 
-use pullwright_documents::Node;
+use pullwright_documents::DocumentNode;
 use pullwright_engine::mirrors::{MirrorSetKind, ObjectName, RegistrySources};
 use pullwright_findings::{DocPath, Finding, rules};
 
@@ -16,7 +16,8 @@ const OPERATOR: &str = "operator.openshift.io/v1alpha1";
 pub(super) fn object<'f>(file: &'f ManifestFile, object: Object<'f>) -> Option<MirrorObject<'f>> {
     let kind = kind_of(object)?;
     let metadata = object.node.get("metadata");
-    let name = metadata.and_then(|metadata| metadata.get("name")).and_then(Node::text).unwrap_or_default();
+    let name =
+        metadata.and_then(|metadata| metadata.get("name")).and_then(DocumentNode::text).unwrap_or_default();
     let mut read = MirrorObject {
         name: ObjectName { kind: kind.as_str(), name: name.to_owned() },
         file,
@@ -117,12 +118,12 @@ impl Recognised {
 }
 
 /// A name that its map has twice: most often a forgotten dash, which would lose a whole rule. No client sends such an object.
-fn repeated(object: &Node) -> Option<Finding> {
+fn repeated(object: &DocumentNode) -> Option<Finding> {
     let at = repeated_below(object, &DocPath::root())?;
     Some(Finding::new(&rules::mirrors::DUPLICATE_FIELD, at.clone(), format!("duplicate field \"{at}\"")))
 }
 
-fn repeated_below(node: &Node, at: &DocPath) -> Option<DocPath> {
+fn repeated_below(node: &DocumentNode, at: &DocPath) -> Option<DocPath> {
     let mut seen = std::collections::HashSet::new();
     let in_map = node.members().iter().find_map(|member| {
         let at = at.key(&member.name);

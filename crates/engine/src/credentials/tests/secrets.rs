@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::{PullSecret, Secret, SecretError, Wanted};
+use super::super::{PullSecret, Secret, SecretError, WantedRepositories};
 use super::{basic, pull_secret, secret};
 use pullwright_findings::Severity;
 use pullwright_golang::base64;
@@ -34,7 +34,7 @@ fn a_secret_is_used_when_type_and_key_agree() {
 fn a_secret_for_other_hosts_is_nothing_to_a_pull_unless_it_was_cut() {
     let about = |document: &'static str| {
         let name = || secret("s", CONFIG_JSON.0, CONFIG_JSON.1, "{}").name;
-        let wanted = Wanted::of(["q.io/team/app"]);
+        let wanted = WantedRepositories::of(["q.io/team/app"]);
         PullSecret::about(&wanted, name, CONFIG_JSON.0, |_| Some(document.as_bytes()))
     };
     let entries = |document| about(document).unwrap().map(|read| read.entries().len());
@@ -56,7 +56,7 @@ fn what_is_kept_of_a_secret_for_a_pull_does_not_grow_with_it() {
         let document = format!("{{\"auths\": {{{entries}}}}}");
         let name = || secret("s", CONFIG_JSON.0, CONFIG_JSON.1, "{}").name;
         let data = |_: &str| Some(document.as_bytes());
-        let read = PullSecret::about(&Wanted::of(["q.io/last"]), name, CONFIG_JSON.0, data);
+        let read = PullSecret::about(&WantedRepositories::of(["q.io/last"]), name, CONFIG_JSON.0, data);
         let read = read.unwrap().unwrap();
         (read.entries().len(), read.findings().len(), read.more_findings(), read.unread())
     };

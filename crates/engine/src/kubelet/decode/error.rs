@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::kubelet::header::HeaderError;
 use pullwright_findings::DocPath;
 use pullwright_golang::duration::DurationError;
-use pullwright_golang::json::JsonKind as Kind;
+use pullwright_golang::json::JsonKind;
 use pullwright_golang::quote::quote;
 
 /// Why the kubelet cannot read a document, in its words.
@@ -34,7 +34,7 @@ pub enum DecodeError {
         version: String,
     },
     /// A kind that the kubelet knows, but not as a configuration of credential providers.
-    #[error("failed to decode {} (wrong Kind)", quote(.0))]
+    #[error("failed to decode {} (wrong JsonKind)", quote(.0))]
     WrongKind(String),
     /// A field of another type.
     #[error("{0}")]
@@ -57,7 +57,7 @@ pub enum DecodeError {
 pub struct TypeFault {
     /// Where.
     pub at: DocPath,
-    pub(in crate::kubelet) found: Kind,
+    pub(in crate::kubelet) found: JsonKind,
     pub(in crate::kubelet) target: String,
     pub(in crate::kubelet) go_type: String,
 }
@@ -66,12 +66,12 @@ impl fmt::Display for TypeFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, go_type, .. } = self;
         let found = match self.found {
-            Kind::Null => "null",
-            Kind::Bool => "bool",
-            Kind::Number => "number",
-            Kind::String => "string",
-            Kind::Array => "array",
-            Kind::Object => "object",
+            JsonKind::Null => "null",
+            JsonKind::Bool => "bool",
+            JsonKind::Number => "number",
+            JsonKind::String => "string",
+            JsonKind::Array => "array",
+            JsonKind::Object => "object",
         };
         write!(f, "json: cannot unmarshal {found} into Go {target} of type {go_type}")
     }

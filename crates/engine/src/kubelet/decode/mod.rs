@@ -9,7 +9,7 @@ use crate::credentials::Sensitive;
 use crate::kubelet::header::{Header, HeaderError};
 use pullwright_findings::DocPath;
 use pullwright_golang::duration::Duration;
-use pullwright_golang::json::{JsonKind as Kind, RawValue};
+use pullwright_golang::json::{JsonKind, RawValue};
 
 mod error;
 mod raw;
@@ -56,7 +56,7 @@ impl Location {
         Self { at: self.at.index(index), go_struct: self.go_struct, go_fields: self.go_fields.clone() }
     }
 
-    fn fault(&self, found: Kind, go_type: String) -> TypeFault {
+    fn fault(&self, found: JsonKind, go_type: String) -> TypeFault {
         let target = format!("struct field {}.{}", self.go_struct, self.go_fields);
         TypeFault { at: self.at.clone(), found, target, go_type }
     }
@@ -181,7 +181,7 @@ impl Decoder {
         value: RawValue<'_>,
         at: &Location,
     ) -> Result<Option<RawTokenAttributes>, DecodeError> {
-        if value.kind() == Kind::Null {
+        if value.kind() == JsonKind::Null {
             return Ok(None);
         }
         self.object(value, at, TOKEN_ATTRIBUTES, TOKEN_ATTRIBUTES_FIELDS).map(Some)
@@ -234,11 +234,11 @@ impl Decoder {
 
     /// Whether there is an object to read; a null is none and no fault.
     fn is_object(&mut self, value: RawValue<'_>, at: &Location, go_struct: &str) -> bool {
-        if !matches!(value.kind(), Kind::Object | Kind::Null) {
+        if !matches!(value.kind(), JsonKind::Object | JsonKind::Null) {
             let go_type = self.go_type(go_struct);
             self.note(at.fault(value.kind(), go_type));
         }
-        value.kind() == Kind::Object
+        value.kind() == JsonKind::Object
     }
 
     fn list<T>(
@@ -248,7 +248,7 @@ impl Decoder {
         item_type: &str,
         item: impl Fn(&mut Self, RawValue<'_>, &Location) -> T,
     ) -> Vec<T> {
-        if !matches!(value.kind(), Kind::Array | Kind::Null) {
+        if !matches!(value.kind(), JsonKind::Array | JsonKind::Null) {
             self.note(at.fault(value.kind(), format!("[]{item_type}")));
         }
         value.items().enumerate().map(|(index, value)| item(self, value, &at.item(index))).collect()
@@ -259,7 +259,7 @@ impl Decoder {
     }
 
     fn text(&mut self, value: RawValue<'_>, at: &Location, go_type: &str) -> String {
-        if !matches!(value.kind(), Kind::String | Kind::Null) {
+        if !matches!(value.kind(), JsonKind::String | JsonKind::Null) {
             self.note(at.fault(value.kind(), go_type.to_owned()));
         }
         value.text().unwrap_or_default().into_owned()
@@ -267,8 +267,8 @@ impl Decoder {
 
     fn bool(&mut self, value: RawValue<'_>, at: &Location) -> Option<bool> {
         match value.kind() {
-            Kind::Bool => Some(value.bytes() == b"true"),
-            Kind::Null => None,
+            JsonKind::Bool => Some(value.bytes() == b"true"),
+            JsonKind::Null => None,
             kind => {
                 self.note(at.fault(kind, "bool".to_owned()));
                 None
@@ -287,7 +287,7 @@ impl Decoder {
 
 /// A duration reads itself, and the kubelet's decoder gives up where that fails.
 fn duration(value: RawValue<'_>, at: &Location) -> Result<Option<Duration>, DecodeError> {
-    if value.kind() == Kind::Null {
+    if value.kind() == JsonKind::Null {
         return Ok(None);
     }
     let text = value.text().ok_or_else(|| DecodeError::Type(at.fault(value.kind(), "string".to_owned())))?;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::super::{Endpoint, Mirror, MirrorUse, PullFromMirror, Registry};
+use super::super::{Mirror, MirrorUse, PullFromMirror, Registry, RegistryEndpoint};
 use super::{Change, Changed, Notice};
 
 /// An entry that was not there. The Machine Config Operator takes it for harmless if it can only concern pulls by digest; it
@@ -175,7 +175,7 @@ fn order(old: &Mirrors<'_>, new: &Mirrors<'_>, push: &mut impl FnMut(Changed, No
     push(Changed::MirrorsReordered { order }, notice);
 }
 
-fn proxy_change(old: &Endpoint, new: &Endpoint) -> Option<Changed> {
+fn proxy_change(old: &RegistryEndpoint, new: &RegistryEndpoint) -> Option<Changed> {
     (old.namespace_proxy != new.namespace_proxy).then(|| Changed::NamespaceProxy {
         place: new.location.clone(),
         old: old.namespace_proxy.clone(),

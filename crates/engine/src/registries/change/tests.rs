@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{Endpoint, Mirror, PullFromMirror, RegistriesConf, render};
+use super::super::{Mirror, PullFromMirror, RegistriesConf, RegistryEndpoint, render};
 use super::*;
 use crate::reference::{Dialect, Reference};
 
@@ -170,7 +170,7 @@ prop_compose! {
         digest_only in any::<bool>(), blocked in any::<bool>(), insecure in any::<bool>(), odd in 0..3_usize,
     ) -> Registry {
         let mirrors = mirrors.into_iter().map(|(location, serves)| Mirror {
-            endpoint: Endpoint { location: location.to_owned(), ..Endpoint::default() },
+            endpoint: RegistryEndpoint { location: location.to_owned(), ..RegistryEndpoint::default() },
             pull_from_mirror: [
                 None,
                 Some(PullFromMirror::All),
@@ -180,7 +180,7 @@ prop_compose! {
         });
         Registry {
             prefix: "r.io".to_owned(),
-            endpoint: Endpoint { location: "r.io".to_owned(), insecure: insecure && odd == 0, ..Endpoint::default() },
+            endpoint: RegistryEndpoint { location: "r.io".to_owned(), insecure: insecure && odd == 0, ..RegistryEndpoint::default() },
             blocked: blocked && odd == 0,
             mirror_by_digest_only: digest_only,
             mirrors: mirrors.collect(),

@@ -19,7 +19,7 @@ pub(super) fn decode<'t>(text: &'t str, findings: &mut Vec<Finding>) -> Result<R
     let document = parse(text)?;
     let mut conf = RawConf::default();
     let mut decoder = Decoder { findings };
-    decoder.fields(document.root(), TOP_LEVEL, Place::ROOT, |decoder, name, value, place| {
+    decoder.fields(document.root(), TOP_LEVEL, TreePlace::ROOT, |decoder, name, value, place| {
         match name {
             "registry" => list(&mut conf.registries, value, place, |registry, item, place| {
                 decoder.registry(registry, item, place)
@@ -43,7 +43,7 @@ pub(super) fn decode_aliases(text: &str) -> Result<BTreeMap<String, Cow<'_, str>
     let document = parse(text)?;
     let mut aliases = BTreeMap::new();
     let mut decoder = Decoder { findings: &mut Vec::new() };
-    decoder.fields(document.root(), ALIASES_ALONE, Place::ROOT, |decoder, _, value, place| {
+    decoder.fields(document.root(), ALIASES_ALONE, TreePlace::ROOT, |decoder, _, value, place| {
         decoder.aliases(value, place, &mut aliases)
     })?;
     Ok(aliases)
@@ -93,7 +93,7 @@ impl Decoder<'_> {
         &mut self,
         registry: &mut RawRegistry<'t>,
         value: Value<'_, 't>,
-        place: Place<'_>,
+        place: TreePlace<'_>,
     ) -> Result<(), ConfError> {
         self.fields(value, REGISTRY, place, |decoder, name, value, place| {
             match name {
@@ -114,7 +114,7 @@ impl Decoder<'_> {
     fn aliases<'t>(
         &mut self,
         value: Value<'_, 't>,
-        place: Place<'_>,
+        place: TreePlace<'_>,
         aliases: &mut BTreeMap<String, Cow<'t, str>>,
     ) -> Result<(), ConfError> {
         let Some(table) = value.table() else {
@@ -132,7 +132,7 @@ impl Decoder<'_> {
     fn version1<'t>(
         &mut self,
         value: Value<'_, 't>,
-        place: Place<'_>,
+        place: TreePlace<'_>,
         version1: &mut Version1<'t>,
     ) -> Result<(), ConfError> {
         self.fields(value, VERSION1, place, |decoder, name, value, place| {
@@ -153,8 +153,8 @@ impl Decoder<'_> {
         &mut self,
         value: Value<'d, 't>,
         names: &'static [&'static str],
-        place: Place<'_>,
-        mut set: impl FnMut(&mut Self, &'static str, Value<'d, 't>, Place<'_>) -> Result<(), ConfError>,
+        place: TreePlace<'_>,
+        mut set: impl FnMut(&mut Self, &'static str, Value<'d, 't>, TreePlace<'_>) -> Result<(), ConfError>,
     ) -> Result<(), ConfError> {
         let mut spelled = [None; MOST_FIELDS];
         for (key, _, value) in table(value, place)?.entries() {
@@ -175,7 +175,7 @@ impl Decoder<'_> {
 }
 
 impl<'t> RawEndpoint<'t> {
-    fn set(&mut self, name: &str, value: Value<'_, 't>, place: Place<'_>) -> Result<(), ConfError> {
+    fn set(&mut self, name: &str, value: Value<'_, 't>, place: TreePlace<'_>) -> Result<(), ConfError> {
         match name {
             "location" => self.location = string(value, place)?,
             "insecure" => self.insecure = boolean(value, place)?,
@@ -198,7 +198,7 @@ fn unknown_key(key: &str, names: &[&str], at: DocPath) -> Finding {
 }
 
 /// A second spelling of a name, which the exact one belongs beside or not.
-fn ambiguous_key(name: &str, other: &str, place: Place<'_>) -> Finding {
+fn ambiguous_key(name: &str, other: &str, place: TreePlace<'_>) -> Finding {
     let message = format!("{other:?} and {name:?} set the same thing");
     Finding::new(&rules::registries::AMBIGUOUS_KEY, place.key(other).path(), message)
         .with_help(format!("keep {name:?} only: which one wins in CRI-O is left to chance"))
@@ -209,15 +209,15 @@ fn with_article(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
-fn string<'t>(value: Value<'_, 't>, place: Place<'_>) -> Result<Cow<'t, str>, ConfError> {
+fn string<'t>(value: Value<'_, 't>, place: TreePlace<'_>) -> Result<Cow<'t, str>, ConfError> {
     value.text().cloned().ok_or_else(|| place.wrong_type("a string", value))
 }
 
-fn boolean(value: Value<'_, '_>, place: Place<'_>) -> Result<bool, ConfError> {
+fn boolean(value: Value<'_, '_>, place: TreePlace<'_>) -> Result<bool, ConfError> {
     value.boolean().ok_or_else(|| place.wrong_type("true or false", value))
 }
 
-fn table<'d, 't>(value: Value<'d, 't>, place: Place<'_>) -> Result<Table<'d, 't>, ConfError> {
+fn table<'d, 't>(value: Value<'d, 't>, place: TreePlace<'_>) -> Result<Table<'d, 't>, ConfError> {
     value.table().ok_or_else(|| place.wrong_type("a table", value))
 }
 
@@ -225,8 +225,8 @@ fn table<'d, 't>(value: Value<'d, 't>, place: Place<'_>) -> Result<Table<'d, 't>
 fn list<'d, 't, T: Default>(
     target: &mut Vec<T>,
     value: Value<'d, 't>,
-    place: Place<'_>,
-    mut fill: impl FnMut(&mut T, Value<'d, 't>, Place<'_>) -> Result<(), ConfError>,
+    place: TreePlace<'_>,
+    mut fill: impl FnMut(&mut T, Value<'d, 't>, TreePlace<'_>) -> Result<(), ConfError>,
 ) -> Result<(), ConfError> {
     let items = value.items().ok_or_else(|| place.wrong_type("a list", value))?;
     if items.len() > target.len() {
@@ -239,15 +239,15 @@ fn list<'d, 't, T: Default>(
     Ok(())
 }
 
-fn strings<'t>(value: Value<'_, 't>, place: Place<'_>) -> Result<Vec<Cow<'t, str>>, ConfError> {
+fn strings<'t>(value: Value<'_, 't>, place: TreePlace<'_>) -> Result<Vec<Cow<'t, str>>, ConfError> {
     let items = value.items().ok_or_else(|| place.wrong_type("a list", value))?;
     items.enumerate().map(|(index, item)| string(item, place.index(index))).collect()
 }
 
 /// Where the decoder is, as a chain on the stack: a path is only built when there is something to say.
 #[derive(Clone, Copy)]
-struct Place<'p> {
-    parent: Option<&'p Place<'p>>,
+struct TreePlace<'p> {
+    parent: Option<&'p TreePlace<'p>>,
     step: PlaceStep<'p>,
 }
 
@@ -258,19 +258,19 @@ enum PlaceStep<'p> {
     Index(usize),
 }
 
-impl<'p> Place<'p> {
-    const ROOT: Place<'static> = Place { parent: None, step: PlaceStep::Root };
+impl<'p> TreePlace<'p> {
+    const ROOT: TreePlace<'static> = TreePlace { parent: None, step: PlaceStep::Root };
 
-    fn key(&'p self, key: &'p str) -> Place<'p> {
-        Place { parent: Some(self), step: PlaceStep::Key(key) }
+    fn key(&'p self, key: &'p str) -> TreePlace<'p> {
+        TreePlace { parent: Some(self), step: PlaceStep::Key(key) }
     }
 
-    fn index(&'p self, index: usize) -> Place<'p> {
-        Place { parent: Some(self), step: PlaceStep::Index(index) }
+    fn index(&'p self, index: usize) -> TreePlace<'p> {
+        TreePlace { parent: Some(self), step: PlaceStep::Index(index) }
     }
 
     fn path(&self) -> DocPath {
-        let above = self.parent.map_or_else(DocPath::root, Place::path);
+        let above = self.parent.map_or_else(DocPath::root, TreePlace::path);
         match self.step {
             PlaceStep::Root => above,
             PlaceStep::Key(key) => above.key(key),
