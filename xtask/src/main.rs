@@ -26,13 +26,15 @@ cargo xtask COMMAND
                             compare the engine with the Go libraries on N generated cases
   fuzz [--seconds N] [TARGET…]
                             fuzz the parsers, each for N seconds (default 60)
-  gen [--check]             write the files that are made from the source (deploy/crds), or compare them
+  gen [--check]             write the files that are made from the source (deploy/crds, docs/findings.md), or compare them
   bench engine [--json]     the engine beside the Go libraries, as ratios
+  bench images [--rounds N] [--json]
+                            pulls through the image service beside pulls from containerd itself
   bench mirrors [--json]    what merging mirror sets costs, and that it does not grow with their number
   bench plugin [--rounds N] [--json]
                             the plugin beside the Go plugin and a bare exchange of the same requests, on a real
                             kube-apiserver
-  node up [--runtime containerd|crio] | down | status | kubectl … | logs NAME
+  node up [--runtime containerd|containerd-with-images|crio] | down | status | kubectl … | logs NAME
                             a real Kubernetes node on this machine, for developing
   programs [control-plane]  build and install what the real components need, and say where it is
 ";
