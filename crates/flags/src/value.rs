@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// The value of an option, as given.
 #[derive(Debug)]
@@ -43,6 +44,14 @@ impl Value {
     /// If it is another number, or none.
     pub fn within(self, range: RangeInclusive<u64>, expected: &'static str) -> Result<u64, Rejected> {
         self.parse_with(expected, |text| text.parse().ok().filter(|number| range.contains(number)))
+    }
+
+    /// A number of seconds within `range`; else `expected` says what to use instead.
+    ///
+    /// # Errors
+    /// If it is another number, or none.
+    pub fn seconds(self, range: RangeInclusive<u64>, expected: &'static str) -> Result<Duration, Rejected> {
+        self.within(range, expected).map(Duration::from_secs)
     }
 
     /// What `parse` makes of the value; else `expected` says what to use instead.

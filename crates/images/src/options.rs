@@ -168,7 +168,7 @@ const FLAGS: &[Flag<Settings>] = &[
         "SECONDS",
         "remove a file without a ticket, which no pull gets here [default: 2]",
         |settings, value| {
-            settings.options.bounds.sweep.unclaimed = seconds(value, 1, "use 1 to 86400 seconds")?;
+            settings.options.bounds.sweep.unclaimed = value.seconds(1..=86_400, "use 1 to 86400 seconds")?;
             Ok(())
         },
     ),
@@ -177,7 +177,7 @@ const FLAGS: &[Flag<Settings>] = &[
         "SECONDS",
         "remove the file of a ticket that no pull brought; use the plugin's value [default: 300]",
         |settings, value| {
-            settings.options.bounds.sweep.ticket = seconds(value, 5, "use 5 to 86400 seconds")?;
+            settings.options.bounds.sweep.ticket = value.seconds(5..=86_400, "use 5 to 86400 seconds")?;
             Ok(())
         },
     ),
@@ -186,7 +186,7 @@ const FLAGS: &[Flag<Settings>] = &[
         "SECONDS",
         "remove a file that a pull took and left behind [default: 3600]",
         |settings, value| {
-            settings.options.bounds.sweep.in_use = seconds(value, 5, "use 5 to 86400 seconds")?;
+            settings.options.bounds.sweep.in_use = value.seconds(5..=86_400, "use 5 to 86400 seconds")?;
             Ok(())
         },
     ),
@@ -213,7 +213,7 @@ const FLAGS: &[Flag<Settings>] = &[
         "SECONDS",
         "how long pulls may run on after SIGTERM [default: 30]",
         |settings, value| {
-            settings.options.drain = seconds(value, 0, "use 0 to 86400 seconds")?;
+            settings.options.drain = value.seconds(0..=86_400, "use 0 to 86400 seconds")?;
             Ok(())
         },
     ),
@@ -262,10 +262,6 @@ fn socket(value: Value) -> Result<PathBuf, Rejected> {
     } else {
         Err(value.reject("use the absolute path of a socket, or unix:// and that path"))
     }
-}
-
-fn seconds(value: Value, least: u64, expected: &'static str) -> Result<Duration, Rejected> {
-    value.within(least..=86_400, expected).map(Duration::from_secs)
 }
 
 #[cfg(test)]

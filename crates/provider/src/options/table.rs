@@ -96,7 +96,7 @@ const CREDENTIALS: &[Flag<Settings>] = &[
         "remove a file that no pull came for; until then any Pod of the namespace that pulls the same image gets it. Raise it \
          only if the kubelet must pull one image at a time (serializeImagePulls) [default: 2]",
         |settings, value| {
-            settings.options.bounds.sweep.unclaimed = seconds(value, 1, "use 1 to 86400 seconds")?;
+            settings.options.bounds.sweep.unclaimed = value.seconds(1..=86_400, "use 1 to 86400 seconds")?;
             Ok(())
         },
     ),
@@ -105,7 +105,7 @@ const CREDENTIALS: &[Flag<Settings>] = &[
         "SECONDS",
         "the same for --deliver ticket, where only the pull with the ticket gets the file [default: 300]",
         |settings, value| {
-            settings.options.bounds.sweep.ticket = seconds(value, 5, "use 5 to 86400 seconds")?;
+            settings.options.bounds.sweep.ticket = value.seconds(5..=86_400, "use 5 to 86400 seconds")?;
             Ok(())
         },
     ),
@@ -115,7 +115,7 @@ const CREDENTIALS: &[Flag<Settings>] = &[
         "remove a file that a runtime took and left behind, as one that died does; a runtime reads the file when its pull \
          begins [default: 3600]",
         |settings, value| {
-            settings.options.bounds.sweep.in_use = seconds(value, 5, "use 5 to 86400 seconds")?;
+            settings.options.bounds.sweep.in_use = value.seconds(5..=86_400, "use 5 to 86400 seconds")?;
             Ok(())
         },
     ),
@@ -236,8 +236,7 @@ const API_SERVER: &[Flag<Settings>] = &[
         "SECONDS",
         "for all requests together, and for reading their answers [default: 10]",
         |settings, value| {
-            let seconds = value.within(1..=API_TIMEOUT_MAX, "use 1 to 19 seconds")?;
-            settings.options.api_timeout = Duration::from_secs(seconds);
+            settings.options.api_timeout = value.seconds(1..=API_TIMEOUT_MAX, "use 1 to 19 seconds")?;
             Ok(())
         },
     ),
@@ -277,11 +276,6 @@ const OTHERS: &[Flag<Settings>] = &[
         settings.question = Some(Command::VersionJson);
     }),
 ];
-
-/// How long a file may stand. `least` keeps it from being too short for a pull that is on its way.
-fn seconds(value: Value, least: u64, expected: &'static str) -> Result<Duration, Rejected> {
-    value.within(least..=86_400, expected).map(Duration::from_secs)
-}
 
 fn namespace(value: Value) -> Result<Namespace, Rejected> {
     value.parse("use the name of a namespace")
