@@ -1,7 +1,5 @@
 //! The table of options: one row each, from which parsing, `--help` and the documentation come.
 
-use std::time::Duration;
-
 use pullwright_engine::kubelet::Namespace;
 use pullwright_flags::{Flag, Program, Rejected, Section, Value};
 
