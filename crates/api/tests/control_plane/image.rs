@@ -120,3 +120,32 @@ fn a_manifest_made_for_openshift_keeps_all_it_says() {
     WORLD.with(&["create"], &image("cluster", &spec)).unwrap();
     assert_eq!(WORLD.get("image.config.openshift.io", "cluster")["spec"], spec);
 }
+
+/// Both readers of manifests refuse these (`both_readers_agree_about_images` and its siblings), because the API server does.
+#[test]
+fn wrong_types_are_refused_wherever_they_stand() {
+    let labelled = |kind: &str, metadata: &Value| {
+        let mut object = image("row", &json!({}));
+        object["kind"] = json!(kind);
+        object["metadata"] = metadata.clone();
+        object
+    };
+    let mut rows = Vec::new();
+    for kind in ["Image", "ImageDigestMirrorSet", "ImageTagMirrorSet"] {
+        for field in ["labels", "annotations"] {
+            rows.push(Row {
+                claim: format!("{kind}: {field} that are not texts"),
+                object: labelled(kind, &json!({"name": "row", field: {"number": 1}})),
+                answer: Answer::Refused(&["cannot unmarshal number into Go struct field"]),
+            });
+        }
+    }
+    for (field, wrong) in [("additionalTrustedCA", json!("text")), ("allowedRegistriesForImport", json!({}))] {
+        rows.push(Row {
+            claim: format!("Image: {field} of another type"),
+            object: image("row", &json!({field: wrong})),
+            answer: Answer::Refused(&["in body must be of type"]),
+        });
+    }
+    check(&rows);
+}
