@@ -37,7 +37,7 @@ pub enum ListenError {
     Bind {
         /// The socket.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
 }
