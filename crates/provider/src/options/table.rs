@@ -1,4 +1,4 @@
-//! The table of options: one row each, from which parsing, `--help` and the documentation come.
+//! The table of options, one row each. Parsing, `--help` and the documentation all use it.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(crate) const PROGRAM: Program<Settings> = Program {
             Some(SWEEP) => Verb::Sweep,
             _ => return false,
         };
-        // One sub-command at most.
+        // At most one subcommand.
         std::mem::replace(&mut settings.verb, verb) == Verb::Provide
     },
     sections: &[
@@ -278,7 +278,7 @@ const OTHERS: &[Flag<Settings>] = &[
     }),
 ];
 
-/// How long a file may stand. `least` keeps it from being too short for a pull that is on its way.
+/// How long a file may stay. `least` keeps the time from being too short for a pull that is on its way.
 fn seconds(value: Value, least: u64, expected: &'static str) -> Result<Duration, Rejected> {
     value.within(least..=86_400, expected).map(Duration::from_secs)
 }
