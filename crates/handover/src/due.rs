@@ -205,7 +205,8 @@ mod tests {
 
     #[test]
     fn a_clock_set_back_keeps_no_credential_for_ever() {
-        // An hour back: gone at once. Ten seconds back: gone when the clock is thirty past it.
+        // Set back by an hour: removed at once. By ten seconds: removed once the clock is thirty seconds past the
+        // file's time.
         assert_eq!(removed_at(1000, &[found(FileState::Unclaimed, 4600)]).0.len(), 1);
         let (removed, next) = removed_at(1000, &[found(FileState::Unclaimed, 1010)]);
         assert_eq!((removed.len(), next), (0, Some(20)));

@@ -57,7 +57,7 @@ pub enum FolderError {
         /// The user ID we run as.
         ours: u32,
     },
-    /// Others could put files or links where credentials are expected.
+    /// Others can write to the folder, so they could put files or links where credentials are expected.
     #[error("{path:?} can be written by others (mode {mode:04o}): chmod go-w {path:?}")]
     Writable {
         /// The folder.

@@ -27,7 +27,7 @@ const AT_MOST: Duration = Duration::from_secs(10);
 /// Files that arrive within this time are handled together.
 const TOGETHER: Duration = Duration::from_millis(50);
 
-/// Closes all descriptors that this process inherited. A sweeper must call it before it opens anything.
+/// Closes every inherited descriptor but the standard three. A sweeper must call it before it opens anything.
 ///
 /// A descriptor without `CLOEXEC` passes through the plugin, which may have got it from a wrapper script. If it is the
 /// kubelet's pipe, the kubelet waits until nobody holds it. The plugin cannot withhold the descriptor, because it does

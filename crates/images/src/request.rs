@@ -155,7 +155,7 @@ mod tests {
     }
 
     proptest! {
-        /// The fields of any message, ours and others, of every wire type.
+        /// Builds messages from known and unknown fields, of every wire type.
         #[test]
         fn all_but_auth_stays_byte_for_byte(
             fields in proptest::collection::vec((1..40u32, 0..4u8, any::<Vec<u8>>()), 0..12),
@@ -169,7 +169,7 @@ mod tests {
                     0 => field.extend([tag, 0x96, 0x01]),
                     1 => field.extend([tag | 1, 1, 2, 3, 4, 5, 6, 7, 8]),
                     2 => field.extend([tag | 5, 1, 2, 3, 4]),
-                    // The names within must be readable for the whole to be.
+                    // These hold the names, which must be valid for the request to be read.
                     _ if number == 1 || number == 3 => append(&mut field, number, b"\x4a\x03new"),
                     _ => append(&mut field, number, &value),
                 }

@@ -1,7 +1,7 @@
 //! Finds the API server to ask, and the certificate authority to verify it with.
 //!
 //! The Go plugin asks `localhost:6443` unverified when it finds nothing better, so whoever binds that port gets the
-//! tokens of every Pod. This plugin asks a server only if it has a name and a certificate authority for it.
+//! tokens of every Pod. This plugin asks a server only if it knows the server's address and its certificate authority.
 
 use std::io;
 use std::path::{Path, PathBuf};

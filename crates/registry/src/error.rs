@@ -74,9 +74,9 @@ pub struct FetchError {
 /// What is requested from a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// Nothing yet: the source is still being checked.
+    /// Nothing: the error did not come from a request.
     Choose,
-    /// How to talk to the registry.
+    /// The registry's protocol and authentication.
     Ping {
         /// The registry.
         host: String,
@@ -168,10 +168,10 @@ pub enum Cause {
         /// Why it was not followed.
         error: RedirectError,
     },
-    /// A token could not be requested.
+    /// No token could be obtained.
     #[error("asking for a token: {0}")]
     Token(#[from] TokenError),
-    /// The token service failed.
+    /// The token service could not be reached, or it refused.
     #[error("asking for a token: {0}")]
     TokenService(Box<Cause>),
     /// The content has another digest.

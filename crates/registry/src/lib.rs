@@ -7,9 +7,9 @@
 //!   └────► blob (temporary file, resumed) ──► layout (blobs first, the index last)
 //! ```
 //!
-//! Where the runtime (containers/image) does the same thing, this client follows it: the source that gives the manifest
-//! is the one that is used, insecure sources alone fall back from TLS to plain HTTP, and errors use the runtime's
-//! words. Support for referrers can be added as one more URL of a `session::Session`.
+//! Where the runtime (containers/image) does the same thing, this client follows it: everything comes from the source
+//! that gave the manifest, only insecure sources fall back from TLS to plain HTTP, and errors use the runtime's words.
+//! Support for referrers can be added as one more URL of a `session::Session`.
 
 mod address;
 mod blob;

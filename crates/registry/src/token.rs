@@ -67,7 +67,7 @@ pub(crate) fn basic(credential: &Credential) -> Option<Sensitive> {
 /// The request for a token with this scope: with a password, with an identity token, or anonymous.
 ///
 /// # Errors
-/// If the service's URL is not HTTP, or if it is plain HTTP, there is a credential to send and that is not allowed.
+/// If the service's URL is not an HTTP URL, or if a credential would go over plain HTTP and that is not allowed.
 pub(crate) fn request(
     realm: &str,
     service: Option<&str>,

@@ -151,7 +151,7 @@ impl<'a> Api<'a> {
     /// Gets the object at `path` in JSON; error messages call it `what`.
     ///
     /// # Errors
-    /// If the object cannot be read in time.
+    /// If the object cannot be read in time, or the server refuses.
     pub(super) fn get(&self, path: &str, what: &str) -> Result<Vec<u8>, ApiError> {
         let answer = self.ask(path, what, "application/json")?;
         answer.whole(OBJECT_MAX).map_err(|error| self.transport(error, what))

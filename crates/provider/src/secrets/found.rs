@@ -19,7 +19,7 @@ const MOST_LINES: usize = 30;
 /// The longest line. It may quote what somebody wrote into a Secret.
 const LONGEST_LINE: usize = 300;
 
-/// The pull secrets that were found, in order of precedence, and what could not be used.
+/// The pull secrets that were found, in order, and what could not be used.
 #[derive(Debug, Default)]
 pub struct FoundSecrets {
     /// The Secrets that hold credentials for the pull.

@@ -14,7 +14,7 @@ use super::{Api, ApiError, Asker, FoundSecrets, SecretsError, checked};
 /// time a Pod starts.
 const MOST: usize = 64;
 
-/// Gets the named Secrets, in the order of their names in the list.
+/// Gets the named Secrets, in the order in which they are named.
 ///
 /// The annotation is for people who want another list than `imagePullSecrets`, which the kubelet itself offers to the
 /// image's registry. It also saves a request, because the kubelet passes it along.
