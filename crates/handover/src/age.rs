@@ -1,22 +1,22 @@
-//! How long a file has stood where it stands.
+//! The age of a file at its current name.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::Stat;
 
-/// When the file came to stand where it is: its `ctime`, which a rename sets, unlike `mtime`.
+/// When the file got its current name: its `ctime`, which a rename sets, unlike `mtime`.
 ///
-/// By `mtime` a file that waited in a queue would look stale the moment it appears under its name.
+/// By `mtime`, a file that waited in a queue would look stale as soon as it appears under its name.
 pub(crate) fn standing_since(stat: &Stat) -> SystemTime {
     let seconds = Duration::from_secs(stat.st_ctime.unsigned_abs());
     let whole = if stat.st_ctime < 0 { UNIX_EPOCH - seconds } else { UNIX_EPOCH + seconds };
     whole + Duration::from_nanos(stat.st_ctime_nsec)
 }
 
-/// How long a file has stood at `now`.
+/// The age of a file at `now`.
 ///
-/// A file from the future means that the clock was set back. How far it is off then counts as its age: it must
-/// not stand until the clock has caught up, and it is at most twice the bound until it goes.
+/// A file from the future means that the clock was set back. The difference then counts as the file's age, so the file
+/// does not stay until the clock has caught up: it goes after at most twice the bound.
 pub(crate) fn age(since: SystemTime, now: SystemTime) -> Duration {
     now.duration_since(since).unwrap_or_else(|future| future.duration())
 }

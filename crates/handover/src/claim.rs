@@ -1,4 +1,4 @@
-//! The runtime's side of the contract: taking a file for one pull, and removing it on every way out.
+//! The runtime's side of the contract: takes a file for one pull and removes it however that pull ends.
 
 use std::fmt;
 use std::fs::File;
@@ -13,7 +13,7 @@ use crate::folder::{AuthFolder, FileKind, FolderError, PrivateFolder};
 use crate::name::AuthFileName;
 use crate::within::Within;
 
-/// The largest auth file that is read: thousands of entries, and no more memory than a node can spare.
+/// The largest auth file that is read: enough for thousands of entries, and no more memory than a node can spare.
 const LARGEST: u64 = 16 << 20;
 
 /// Why a file was not claimed, read or removed.
@@ -22,20 +22,20 @@ pub enum ClaimError {
     /// `in-use/` cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// It is there and cannot be taken.
+    /// The file exists but cannot be taken.
     #[error("cannot claim {path:?}: {source}")]
     Take {
         /// The auth file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Something else stands there; it was left as it is.
+    /// Something other than a file is at the path; it was left as it is.
     #[error("{path:?} is {found}, not an auth file: remove it")]
     NotAFile {
-        /// Where the auth file belongs.
+        /// The auth file's path.
         path: PathBuf,
-        /// What stands there.
+        /// What was found there.
         found: FileKind,
     },
     /// The claimed file cannot be read.
@@ -43,10 +43,10 @@ pub enum ClaimError {
     Read {
         /// The claimed file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// No plugin writes that much.
+    /// The claimed file is larger than any file that a plugin writes.
     #[error("{path:?} is larger than {} bytes: not an auth file", LARGEST)]
     TooLarge {
         /// The claimed file.
@@ -57,24 +57,24 @@ pub enum ClaimError {
     Remove {
         /// The claimed file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
 }
 
 impl AuthFolder {
-    /// Takes the file of `name` for one pull; `None` if there is none, and the pull goes on without.
+    /// Takes the file of `name` for one pull; `None` if there is none, and the pull goes on without it.
     ///
-    /// The file is moved, not looked at first: between a look and a move another pull could take it. When the move
-    /// fails nothing is removed: what stands there by then may be for somebody else.
+    /// The file is moved without a check first: another pull could take it between the check and the move. If the move
+    /// fails, nothing is removed, because the file that is there by then may be for somebody else.
     ///
     /// # Errors
-    /// A [`ClaimError`] if there is something that cannot be taken.
+    /// A [`ClaimError`] if something is there that cannot be taken.
     pub fn claim(&self, name: &AuthFileName) -> Result<Option<Claim>, ClaimError> {
         self.claim_from(self.entries(), &name.to_string(), name)
     }
 
-    /// Takes `file` of `folder`, a file for `name`.
+    /// Takes `file`, a file for `name`, out of `folder`.
     pub(crate) fn claim_from(
         &self,
         folder: &PrivateFolder,
@@ -100,7 +100,7 @@ impl AuthFolder {
     }
 }
 
-/// A file taken for one pull. It is removed when this is dropped.
+/// A file taken for one pull. Dropping the claim removes the file.
 pub struct Claim {
     in_use: PrivateFolder,
     name: String,
@@ -108,22 +108,22 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Where the file is now, for a library that wants a path.
+    /// The current path of the file, for a library that needs one.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The content: credentials, so do not log it.
+    /// The content of the file. It holds credentials, so do not log it.
     ///
     /// # Errors
-    /// A [`ClaimError`] if it cannot be read or is no auth file by its size.
+    /// A [`ClaimError`] if the file cannot be read or is too large to be an auth file.
     pub fn read(&self) -> Result<Vec<u8>, ClaimError> {
         let failed = |source| ClaimError::Read { path: self.path.clone(), source };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(&self.in_use, &self.name, flags, Mode::empty()).map_err(|e| failed(e.into()))?;
         let size = u64::try_from(fstat(&fd).map_err(|e| failed(e.into()))?.st_size).unwrap_or(0);
-        // At once in the right size: growing would leave copies of credentials in freed memory.
+        // Allocate the full size at once: growing would leave copies of credentials in freed memory.
         let mut content = Vec::with_capacity(usize::try_from(size.min(LARGEST) + 1).unwrap_or(0));
         File::from(fd).take(LARGEST + 1).read_to_end(&mut content).map_err(failed)?;
         if content.len() as u64 > LARGEST {
@@ -132,10 +132,10 @@ impl Claim {
         Ok(content)
     }
 
-    /// Removes the file and says whether that worked; dropping does the same in silence.
+    /// Removes the file and reports whether that worked; dropping the claim ignores a failure.
     ///
     /// # Errors
-    /// [`ClaimError::Remove`] if it is still there.
+    /// [`ClaimError::Remove`] if the file is still there.
     pub fn release(self) -> Result<(), ClaimError> {
         self.remove().map_err(|errno| ClaimError::Remove { path: self.path.clone(), source: errno.into() })
     }
@@ -147,7 +147,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // If it cannot be removed now, it is the sweeper's.
+        // If this fails, the sweeper removes the file later.
         let _ = self.remove();
     }
 }

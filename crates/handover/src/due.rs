@@ -1,4 +1,4 @@
-//! When files of ours have stood too long.
+//! Decides which of our files have been there too long.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -7,27 +7,27 @@ use std::time::{Duration, SystemTime};
 use crate::age::age;
 use crate::name::{self, AuthFileName};
 
-/// How long files of ours may stand before they are removed.
+/// How long our files may stay before they are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SweepBounds {
     /// A file that no runtime has claimed: 2 s.
     ///
-    /// While it stands, whoever pulls that image for that namespace gets it, also a Pod that may not read the Secret. A
-    /// runtime takes a wanted file in milliseconds, unless the kubelet pulls one image at a time (its default,
-    /// `serializeImagePulls`): it runs the plugin first and then waits for its turn behind other pulls, for minutes.
+    /// While the file is there, whoever pulls that image for that namespace gets it, even a Pod that may not read the
+    /// Secret. A runtime takes the file within milliseconds, unless the kubelet pulls one image at a time (its default,
+    /// `serializeImagePulls`): then it runs the plugin first and waits behind other pulls, possibly for minutes.
     pub unclaimed: Duration,
     /// A file for a ticket: 5 min.
     ///
-    /// It is of use to nobody but the pull that has the ticket, so it can wait for a kubelet that pulls one image at a
-    /// time. Five minutes are also its longest back-off, after which it runs the plugin again in any case.
+    /// Only the pull that has the ticket can use the file, so it can wait for a kubelet that pulls one image at a time.
+    /// Five minutes is also the kubelet's longest back-off, after which it runs the plugin again in any case.
     pub ticket: Duration,
-    /// A file that was being written: 60 s, when the kubelet has killed whoever wrote it. It must be longer than a
-    /// put may take, or the sweep removes a file under the plugin that is still waiting to move it.
+    /// A file that was being written: 60 s, by which time the kubelet has killed the plugin that wrote it. This must be
+    /// longer than a put may take, or the sweep removes a file that a plugin is still waiting to move.
     pub temporary: Duration,
     /// A file in `in-use/`: 1 h.
     ///
-    /// A runtime removes it when its pull is over, so it is there longer only for a runtime that died or a very
-    /// long pull. Even then it is not missed: it is read when a registry is first asked, not for each layer.
+    /// A runtime removes the file when its pull is over, so it stays longer only if the runtime died or the pull is
+    /// very long. Even then nobody misses it: the runtime reads it when it first asks a registry, not for each layer.
     pub in_use: Duration,
 }
 
@@ -53,23 +53,23 @@ impl SweepBounds {
     }
 }
 
-/// How far a file of the hand-over has come.
+/// How far a file has come in the hand-over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileState {
-    /// Put, and not yet taken.
+    /// Put, and not claimed yet.
     Unclaimed,
     /// Put for a ticket that has not been shown yet.
     Ticket,
     /// Being written.
     Temporary,
-    /// Taken by a runtime.
+    /// Claimed by a runtime.
     InUse,
 }
 
-/// Tells the state of a file by its name; `None` if the file is not ours.
+/// Tells the state of a file from its name; `None` if the file is not ours.
 pub(crate) type StateOf = fn(&str) -> Option<FileState>;
 
-/// A file of ours, found in the auth folder or in a folder within it.
+/// One of our files, found in the auth folder or in a folder inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FoundFile {
     pub(crate) kind: FileState,
@@ -77,15 +77,15 @@ pub(crate) struct FoundFile {
     pub(crate) since: SystemTime,
 }
 
-/// What to remove at a time, and in how long the next is due.
+/// Which files to remove now, and how long until the next one is due.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SweepPlan {
     pub(crate) remove: Vec<FoundFile>,
     pub(crate) next: Option<Duration>,
 }
 
-/// How many tickets of one namespace may wait: more than a node has Pods. A namespace whose Pods are in back-off gets a new
-/// one for each attempt and must not fill the disk with them.
+/// How many tickets of one namespace may wait: more than a node has Pods. A namespace whose Pods are in back-off gets a
+/// new ticket for each attempt, and these must not fill the disk.
 const MOST_TICKETS: usize = 512;
 
 pub(crate) fn plan(found: Vec<FoundFile>, bounds: SweepBounds, now: SystemTime) -> SweepPlan {
@@ -119,7 +119,7 @@ fn crowded_out(found: &[FoundFile]) -> HashSet<String> {
     crowded_out
 }
 
-/// What a file in the auth folder is, by its name.
+/// The state of a file in the auth folder, from its name.
 pub(crate) fn of_auth_folder(name: &str) -> Option<FileState> {
     if name::is_temporary(name) {
         Some(FileState::Temporary)
@@ -128,7 +128,7 @@ pub(crate) fn of_auth_folder(name: &str) -> Option<FileState> {
     }
 }
 
-/// What a file in `tickets/` is, by its name.
+/// The state of a file in `tickets/`, from its name.
 pub(crate) fn of_tickets(name: &str) -> Option<FileState> {
     if name::is_temporary(name) {
         Some(FileState::Temporary)
@@ -137,7 +137,7 @@ pub(crate) fn of_tickets(name: &str) -> Option<FileState> {
     }
 }
 
-/// What a file in `in-use/` is, by its name.
+/// The state of a file in `in-use/`, from its name.
 pub(crate) fn of_in_use(name: &str) -> Option<FileState> {
     name::is_claimed(name).then_some(FileState::InUse)
 }
@@ -205,7 +205,8 @@ mod tests {
 
     #[test]
     fn a_clock_set_back_keeps_no_credential_for_ever() {
-        // An hour back: gone at once. Ten seconds back: gone when the clock is thirty past it.
+        // Set back by an hour: removed at once. By ten seconds: removed once the clock is thirty seconds past the
+        // file's time.
         assert_eq!(removed_at(1000, &[found(FileState::Unclaimed, 4600)]).0.len(), 1);
         let (removed, next) = removed_at(1000, &[found(FileState::Unclaimed, 1010)]);
         assert_eq!((removed.len(), next), (0, Some(20)));

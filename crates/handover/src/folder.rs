@@ -1,4 +1,4 @@
-//! A folder that only we can change, held by its descriptor: the auth folder, `in-use/`, the lock folder.
+//! A folder that only we can change, held open by its descriptor: the auth folder, `in-use/`, the lock folder.
 
 use std::fmt;
 use std::fs::DirBuilder;
@@ -11,53 +11,53 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, stat
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// Bits that let the group or everybody put files into a folder.
+/// Permission bits that let the group or everybody create files in a folder.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Why a folder is not used.
+/// Why a folder cannot be used.
 #[derive(Debug, Error)]
 pub enum FolderError {
-    /// A relative path would depend on where the kubelet happens to run.
+    /// The path is relative, so it would depend on the kubelet's working directory.
     #[error("{path:?} is not an absolute path: give the folder from the root on")]
     NotAbsolute {
         /// The path given.
         path: PathBuf,
     },
-    /// It does not exist and cannot be made.
+    /// The folder does not exist and cannot be created.
     #[error("cannot create {path:?}: {source}")]
     Create {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// It cannot be opened or looked at.
+    /// The folder cannot be opened or inspected.
     #[error("cannot open {path:?}: {source}")]
     Open {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A symlink may lead where anybody reads; a file is no folder.
+    /// The path is not a folder. A symlink is refused too: it may lead to a place that anybody can read.
     #[error("{path:?} is {found}, not a folder: give the real folder, or remove what is there")]
     NotAFolder {
         /// The path.
         path: PathBuf,
-        /// What stands there.
+        /// What was found there.
         found: FileKind,
     },
-    /// Its owner could read or swap every credential in it.
+    /// Somebody else owns the folder and could read or swap every credential in it.
     #[error("{path:?} belongs to uid {owner}, and we run as uid {ours}: chown it, or give another folder")]
     OtherOwner {
         /// The folder.
         path: PathBuf,
-        /// Who owns it.
+        /// The user ID of its owner.
         owner: u32,
-        /// Who we are.
+        /// The user ID we run as.
         ours: u32,
     },
-    /// Others could put files or links where credentials are expected.
+    /// Others can write to the folder, so they could put files or links where credentials are expected.
     #[error("{path:?} can be written by others (mode {mode:04o}): chmod go-w {path:?}")]
     Writable {
         /// The folder.
@@ -67,7 +67,7 @@ pub enum FolderError {
     },
 }
 
-/// What stands at a path, in words for an error.
+/// The kind of a file, in words for an error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileKind(FileType);
 
@@ -95,8 +95,8 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// A folder that belongs to us and that nobody else can write to. All work in it goes through the descriptor:
-/// whatever happens to the path later, files are made and removed in the folder that was checked.
+/// A folder that belongs to us and that nobody else can write to. All work in it goes through the descriptor: whatever
+/// happens to the path later, files are created and removed in the folder that was checked.
 #[derive(Debug)]
 pub(crate) struct PrivateFolder {
     fd: OwnedFd,
@@ -104,12 +104,12 @@ pub(crate) struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Opens `path`, making it (0700) if it is missing.
+    /// Opens `path`, creating it (0700) if it is missing.
     pub(crate) fn open(path: &Path) -> Result<Self, FolderError> {
         if !path.is_absolute() {
             return Err(FolderError::NotAbsolute { path: path.to_owned() });
         }
-        // Without trailing slash or dot: with one, the system follows a symlink whatever the flags say.
+        // Drop a trailing slash or dot: with one, the kernel follows a symlink whatever the flags say.
         let path: PathBuf = path.components().collect();
         match Self::open_at(CWD, &path, path.clone()) {
             Err(FolderError::Open { source, .. }) if source.kind() == ErrorKind::NotFound => {}
@@ -119,7 +119,7 @@ impl PrivateFolder {
         Self::open_at(CWD, &path, path.clone())
     }
 
-    /// Opens `name` within `parent`; `path` is what errors call it.
+    /// Opens `name` inside `parent`; error messages use `path`.
     pub(crate) fn open_at(parent: BorrowedFd<'_>, name: &Path, path: PathBuf) -> Result<Self, FolderError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened =
@@ -131,7 +131,7 @@ impl PrivateFolder {
             }
             Err(Errno::NOTDIR | Errno::LOOP) => match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => Err(FolderError::NotAFolder { path, found: FileKind::of(&stat) }),
-                // A file stands somewhere above it.
+                // A component of the path above it is a file.
                 Err(errno) => Err(FolderError::Open { path, source: errno.into() }),
             },
             Err(errno) => Err(FolderError::Open { path, source: errno.into() }),
@@ -142,12 +142,12 @@ impl PrivateFolder {
         &self.path
     }
 
-    /// The path of an entry, for messages and for those who must be given one.
+    /// The path of an entry, for messages and for callers that need a path.
     pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// What stands at `name`, without following a link.
+    /// The metadata of `name`, without following a symlink.
     pub(crate) fn stat(&self, name: &str) -> Result<Option<Stat>, Errno> {
         match statat(self, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
@@ -156,7 +156,7 @@ impl PrivateFolder {
         }
     }
 
-    /// Removes the file `name`; that it is gone already is as good.
+    /// Removes the file `name`; succeeds if the file is already gone.
     pub(crate) fn remove(&self, name: &str) -> Result<(), Errno> {
         match rustix::fs::unlinkat(self, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -164,7 +164,7 @@ impl PrivateFolder {
         }
     }
 
-    /// The names in it that are text; those of ours all are.
+    /// The names of all entries that are valid UTF-8, as all of ours are.
     pub(crate) fn names(&self) -> Result<Vec<String>, Errno> {
         rustix::fs::Dir::read_from(self)?
             .filter_map(|entry| {
@@ -180,23 +180,23 @@ impl AsFd for PrivateFolder {
     }
 }
 
-/// The folder that auth files are handed over in.
+/// The folder in which auth files are handed over.
 #[derive(Debug)]
 pub struct AuthFolder(PrivateFolder);
 
 impl AuthFolder {
-    /// Opens the folder at an absolute path, making it (0700) if it is missing.
+    /// Opens the folder at an absolute path, creating it (0700) if it is missing.
     ///
-    /// CRI-O makes it 0755: that others may list it is accepted, that they may write to it is not. A runtime
-    /// opens it anew for each pull; if it were removed and made again, an old descriptor would show an empty one.
+    /// CRI-O creates it with mode 0755: others may list the folder, but not write to it. A runtime opens it again
+    /// for each pull: if the folder is removed and created again, an old descriptor shows an empty folder.
     ///
     /// # Errors
-    /// A [`FolderError`] if it is not a folder, not ours, or open to others' writing.
+    /// A [`FolderError`] if it is not a folder, is not ours, or can be written by others.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         PrivateFolder::open(path).map(Self)
     }
 
-    /// The path it was opened by.
+    /// The path it was opened with.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.0.path()
@@ -218,7 +218,7 @@ fn check_ours(stat: &Stat, ours: u32, path: &Path) -> Result<(), FolderError> {
     }
 }
 
-/// Makes the folder itself private, and the way to it as usual: `/etc/crio` holds more than credentials.
+/// Creates the folder itself as private, and its parents with the usual mode: `/etc/crio` holds more than credentials.
 fn create(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o755).create(parent)?;

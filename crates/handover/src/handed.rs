@@ -1,7 +1,7 @@
-//! Which names a file was ever put for since the node started.
+//! Records the names for which a file was put since the node started.
 //!
-//! CRI-O takes the file of a name for whoever pulls next. Once there has been one, a pull of that name may have used it
-//! although its own plugin run had none, so the kubelet must never record that pull as one without credentials.
+//! CRI-O gives the file of a name to whoever pulls next. Once there has been one, a pull of that name may have used it
+//! even though its own plugin run put none, so the kubelet must never record that pull as one without credentials.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -15,24 +15,24 @@ use crate::handover::Handover;
 use crate::lock::LockError;
 use crate::name::AuthFileName;
 
-/// How many names are told apart: one byte each, in a file with holes, so that a tenant who pulls ever new repositories
-/// costs the node four megabytes and no more. Two names that share a byte are both taken for handed over, which costs the
-/// second a question to its registry.
+/// How many names can be told apart. Each takes one byte in a sparse file, so a tenant who keeps pulling new
+/// repositories costs the node at most four megabytes. Two names that share a byte both count as handed over, which
+/// costs the second one a request to its registry.
 const SLOTS: u64 = 1 << 22;
 
-/// The table, in the lock folder, which a reboot empties.
+/// The table, kept in the lock folder, which a reboot empties.
 pub(crate) struct Handed {
     file: OwnedFd,
     path: PathBuf,
 }
 
 impl Handed {
-    /// Opens it, making it if it is missing.
+    /// Opens the table, creating it if it is missing.
     pub(crate) fn open_or_create(folder: &PrivateFolder, file_name: &str) -> Result<Self, LockError> {
         Self::open_with(folder, file_name, OFlags::CREATE).map_err(|(path, errno)| failed(&path, errno))
     }
 
-    /// Opens it if it is there.
+    /// Opens the table if it exists.
     pub(crate) fn open(folder: &PrivateFolder, file_name: &str) -> Result<Option<Self>, LockError> {
         match Self::open_with(folder, file_name, OFlags::empty()) {
             Ok(table) => Ok(Some(table)),
@@ -50,7 +50,7 @@ impl Handed {
         }
     }
 
-    /// One byte is written whole or not at all, so nobody needs a lock for it.
+    /// Writing a single byte is atomic, so this needs no lock.
     fn add(&self, name: &AuthFileName) -> Result<(), LockError> {
         match retry_on_intr(|| pwrite(&self.file, &[1], slot(name))) {
             Ok(1) => Ok(()),
@@ -61,7 +61,7 @@ impl Handed {
 
     fn has(&self, name: &AuthFileName) -> Result<bool, LockError> {
         let mut byte = [0];
-        // Past the end of the file there is nothing.
+        // Reading past the end of the file leaves the byte at zero.
         let read = retry_on_intr(|| pread(&self.file, &mut byte, slot(name)));
         read.map(|_| byte != [0]).map_err(|errno| failed(&self.path, errno))
     }
@@ -72,16 +72,16 @@ fn failed(path: &Path, errno: Errno) -> LockError {
 }
 
 impl Handover {
-    /// Whether a file was put for `name` since the node started, or stands there from before.
+    /// Whether a file was put for `name` since the node started, or is there from before.
     ///
     /// # Errors
-    /// A [`LockError`] if nobody can tell.
+    /// A [`LockError`] if the table cannot be read.
     pub fn was_handed_over(&self, name: &AuthFileName) -> Result<bool, LockError> {
         match self.folder.entries().stat(&name.to_string()) {
             Ok(None) => {}
             // No runtime takes a folder.
             Ok(Some(stat)) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {}
-            // If nobody can tell, a file may stand there.
+            // If the check fails, a file may be there.
             Ok(Some(_)) | Err(_) => return Ok(true),
         }
         self.locks.handed()?.map_or(Ok(false), |table| table.has(name))

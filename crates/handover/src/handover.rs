@@ -1,4 +1,4 @@
-//! The plugin's side of the contract: an auth folder, the locks of it, and the bounds that hold for it.
+//! The plugin's side of the contract: an auth folder with its locks and time limits.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use crate::due::SweepBounds;
 use crate::folder::{AuthFolder, FolderError};
 use crate::lock::Locks;
 
-/// How long things may stand.
+/// How long files may stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// A file that has stood this long without being taken is replaced by the next for the same name.
+    /// A file that has been there this long without being claimed is replaced by the next one for the same name.
     ///
-    /// A runtime takes a wanted file within tens of milliseconds, and unclaimed files are ordinary: the kubelet
-    /// runs the plugin and then may not pull (its own rate limit, image back-off, a Pod deleted). Each such file
-    /// holds up the queue for this long, so it is short: 1 s.
+    /// A runtime takes a file that it wants within tens of milliseconds. Unclaimed files are common: the kubelet may
+    /// run the plugin and then not pull, because of its own rate limit, an image back-off or a deleted Pod. Each such
+    /// file holds up the queue for this long, so the default is short: 1 s.
     pub stood: Duration,
-    /// When what is left behind goes.
+    /// When leftover files are removed.
     pub sweep: SweepBounds,
 }
 
@@ -26,7 +26,7 @@ impl Default for Bounds {
     }
 }
 
-/// An auth folder as a plugin works with it: [`put`](Handover::put), [`sweep_once`](Handover::sweep_once), and
+/// An auth folder as a plugin uses it: [`put`](Handover::put), [`sweep_once`](Handover::sweep_once), and
 /// [`run_sweeper`](Handover::run_sweeper) in the process that `put` starts.
 #[derive(Debug)]
 pub struct Handover {
@@ -36,10 +36,10 @@ pub struct Handover {
 }
 
 impl Handover {
-    /// Opens the auth folder and the folder for its locks, each made (0700) if missing.
+    /// Opens the auth folder and its lock folder, creating each (0700) if it is missing.
     ///
     /// # Errors
-    /// A [`FolderError`] if one of them is not a folder, not ours, or open to others' writing.
+    /// A [`FolderError`] if one of them is not a folder, is not ours, or can be written by others.
     pub fn open(auth_folder: &Path, lock_folder: &Path, bounds: Bounds) -> Result<Self, FolderError> {
         let folder = AuthFolder::open(auth_folder)?;
         let locks = Locks::open(lock_folder, &folder)?;

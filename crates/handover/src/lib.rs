@@ -1,7 +1,7 @@
-//! The auth-file contract between a kubelet credential plugin and a container runtime, both sides of it.
+//! Both sides of the auth-file contract between a kubelet credential plugin and a container runtime.
 //!
-//! There is one file name for a namespace and a repository, and a runtime takes the file away when it begins
-//! its pull. So N parallel pulls need N files in turn, and a file that no pull comes for must not stay.
+//! Each namespace and repository share one file name, and a runtime takes the file away when it starts a pull. So N
+//! parallel pulls need N files in turn, and a file that no pull claims must not stay.
 //!
 //! ```text
 //! plugin                          auth folder                            runtime
@@ -10,7 +10,7 @@
 //!      └──────► Handover::run_sweeper ─┴── removes what stood too long ─────────────┘
 //! ```
 //!
-//! A plugin puts, and is started again as the sweeper:
+//! A plugin puts a file, and is started again as the sweeper:
 //!
 //! ```no_run
 //! # use std::{path::Path, time::Instant};
@@ -32,7 +32,7 @@
 //! # }
 //! ```
 //!
-//! A runtime claims, once for each pull:
+//! A runtime claims a file once for each pull:
 //!
 //! ```no_run
 //! # use std::path::Path;
@@ -76,9 +76,9 @@ pub use sweep::{Removed, SweepError, Swept};
 pub use sweeper::{SweeperCommand, SweeperError, close_inherited};
 pub use ticket::{PutForTicket, Ticket, TicketError, TicketTaker};
 
-/// Where CRI-O looks for auth files unless its `namespaced_auth_dir` says otherwise.
+/// Where CRI-O looks for auth files unless its `namespaced_auth_dir` names another folder.
 pub const DEFAULT_AUTH_FOLDER: &str = "/etc/crio/auth";
 
-/// Where plugins queue unless told otherwise: on a file system that a reboot empties, outside the auth folder
-/// so that a runtime never sees a lock.
+/// Where plugins queue by default: on a file system that a reboot empties, and outside the auth folder so that a
+/// runtime never sees a lock.
 pub const DEFAULT_LOCK_FOLDER: &str = "/run/crio-credential-provider/locks";

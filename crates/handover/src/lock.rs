@@ -1,10 +1,10 @@
-//! Who may do what at the same time: locks on files outside the auth folder, freed by the kernel when their
+//! Decides who may work at the same time: locks on files outside the auth folder, which the kernel frees when their
 //! holder dies.
 //!
-//! * A *name lock* makes plugins with a file for the same name queue. Other names have other locks.
-//! * Everyone who puts or sweeps is *present* (a shared lock). Only who is *alone* (the same lock, exclusive) may
-//!   stop sweeping or remove name locks: nobody is then about to rely on either.
-//! * The *sweeper lock* is held by the one sweeper of the folder.
+//! * A *name lock* makes plugins that put a file for the same name queue. Each name has its own lock.
+//! * Every process that puts or sweeps is *present* (a shared lock). Only a process that is *alone* (the same lock,
+//!   exclusive) may stop sweeping or remove name locks, because then nobody is about to rely on either.
+//! * The one sweeper of the folder holds the *sweeper lock*.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -20,23 +20,23 @@ use crate::folder::{AuthFolder, FolderError, PrivateFolder};
 use crate::handed::Handed;
 use crate::name::AuthFileName;
 
-/// Why a lock was not had.
+/// Why a lock could not be taken.
 #[derive(Debug, Error)]
 pub enum LockError {
-    /// The lock's file cannot be made or locked.
+    /// The lock file cannot be created or locked.
     #[error("cannot lock {path:?}: {source}")]
     Lock {
-        /// The lock's file.
+        /// The lock file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Others were before us all the time.
+    /// Others held the lock until the deadline.
     #[error(
         "others held {path:?} until the deadline: too many pulls of one repository at once, the kubelet will retry"
     )]
     Deadline {
-        /// The lock's file.
+        /// The lock file.
         path: PathBuf,
     },
 }
@@ -45,18 +45,18 @@ pub enum LockError {
 #[derive(Debug)]
 pub(crate) struct Locks {
     folder: PrivateFolder,
-    /// Names the auth folder by what it is (device and inode), however its path is written.
+    /// Identifies the auth folder by its device and inode, however its path is written.
     prefix: String,
 }
 
-/// Held while putting or sweeping; with it come the name locks.
+/// Held while putting or sweeping. Name locks are taken through it.
 #[derive(Debug)]
 pub(crate) struct Present<'a> {
     locks: &'a Locks,
     _lock: OwnedFd,
 }
 
-/// Held while nobody is [`Present`].
+/// Held exclusively, while nobody is [`Present`].
 #[derive(Debug)]
 pub(crate) struct Alone<'a> {
     locks: &'a Locks,
@@ -70,7 +70,7 @@ pub(crate) struct NameLock<'a> {
     _lock: OwnedFd,
 }
 
-/// Held by the one who takes tickets.
+/// Held by the process that takes tickets.
 #[derive(Debug)]
 pub(crate) struct TicketLock {
     _lock: OwnedFd,
@@ -90,7 +90,7 @@ impl Locks {
         Ok(Self { folder, prefix: format!("{:x}-{:x}", stat.st_dev, stat.st_ino) })
     }
 
-    /// Waits until nobody is alone, which is never long.
+    /// Waits until nobody is alone, which never takes long.
     pub(crate) fn present(&self, deadline: Instant) -> Result<Present<'_>, LockError> {
         let lock = self.wait("present", FlockOperation::LockShared, deadline)?;
         Ok(Present { locks: self, _lock: lock })
@@ -101,10 +101,11 @@ impl Locks {
         Ok(lock.map(|lock| Alone { locks: self, _lock: lock }))
     }
 
-    /// Takes the sweeper's place; `None` if a sweeper has it.
+    /// Takes the sweeper lock; `None` if another sweeper has it.
     ///
-    /// Only a sweeper ever holds this lock exclusively. Who merely asks holds it shared for a moment; a sweeper
-    /// that starts in that moment must not take it for another sweeper, so it asks in the same way itself.
+    /// Only a sweeper ever holds this lock exclusively. A process that only checks for a sweeper holds it shared for a
+    /// moment. A sweeper that starts in that moment must not mistake it for another sweeper, so it checks in the same
+    /// way.
     pub(crate) fn become_sweeper(&self) -> Result<Option<SweeperLock>, LockError> {
         loop {
             if let Some(lock) = self.attempt("sweeper", FlockOperation::NonBlockingLockExclusive)? {
@@ -117,13 +118,13 @@ impl Locks {
         }
     }
 
-    /// Whether a sweeper has its lock. The answer holds for as long as the asker is [`Present`]: a sweeper ends
-    /// only when it is alone.
+    /// Whether a sweeper holds its lock. The answer holds for as long as the caller is [`Present`]: a sweeper ends only
+    /// when it is alone.
     pub(crate) fn sweeper_lives(&self) -> Result<bool, LockError> {
         Ok(self.attempt("sweeper", FlockOperation::NonBlockingLockShared)?.is_none())
     }
 
-    /// Takes the place of who takes tickets. Who merely asks holds the lock shared, for a moment.
+    /// Takes the lock of the process that takes tickets. A process that only checks holds it shared for a moment.
     pub(crate) fn take_tickets(&self) -> Result<TicketLock, LockError> {
         let (fd, path) = self.open_file("tickets")?;
         match retry_on_intr(|| flock(&fd, FlockOperation::LockExclusive)) {
@@ -132,17 +133,17 @@ impl Locks {
         }
     }
 
-    /// Whether somebody takes tickets.
+    /// Whether a process takes tickets.
     pub(crate) fn tickets_are_taken(&self) -> Result<bool, LockError> {
         Ok(self.attempt("tickets", FlockOperation::NonBlockingLockShared)?.is_none())
     }
 
-    /// The names that a file was put for; none if none ever was.
+    /// The record of names that a file was put for; `None` if no file was ever put.
     pub(crate) fn handed(&self) -> Result<Option<Handed>, LockError> {
         Handed::open(&self.folder, &format!("{}-handed-over", self.prefix))
     }
 
-    /// The same, to add one.
+    /// The same record, created if it is missing.
     pub(crate) fn handed_or_create(&self) -> Result<Handed, LockError> {
         Handed::open_or_create(&self.folder, &format!("{}-handed-over", self.prefix))
     }
@@ -170,7 +171,7 @@ impl Locks {
         }
     }
 
-    /// Waits for a lock in the kernel's queue, until `deadline`.
+    /// Waits in the kernel's queue for a lock, until `deadline`.
     fn wait(&self, what: &str, operation: FlockOperation, deadline: Instant) -> Result<OwnedFd, LockError> {
         let at_once = match operation {
             FlockOperation::LockShared => FlockOperation::NonBlockingLockShared,
@@ -180,8 +181,8 @@ impl Locks {
             return Ok(fd);
         }
         let (fd, path) = self.open_file(what)?;
-        // The system has no lock with a time limit. A thread waits for it; if we stop waiting for the thread, it
-        // finds nobody to give the lock to and so lets go of it.
+        // `flock` has no time limit, so a thread waits for the lock. If we stop waiting for the thread, it finds nobody
+        // to give the lock to and releases it.
         let (give, take) = sync_channel(0);
         let waiting = std::thread::Builder::new().name("lock".to_owned()).spawn(move || {
             let locked = retry_on_intr(|| flock(&fd, operation)).map(|()| fd);
@@ -201,13 +202,13 @@ impl Locks {
 }
 
 impl Present<'_> {
-    /// Waits in the queue for `name`.
+    /// Waits in the queue for the lock of `name`.
     pub(crate) fn lock(&self, name: &AuthFileName, deadline: Instant) -> Result<NameLock<'_>, LockError> {
         let lock = self.locks.wait(&name.to_string(), FlockOperation::LockExclusive, deadline)?;
         Ok(NameLock { _present: self, _lock: lock })
     }
 
-    /// The lock of `name` if nobody has it.
+    /// Takes the lock of `name` if nobody holds it.
     pub(crate) fn try_lock(&self, name: &AuthFileName) -> Result<Option<NameLock<'_>>, LockError> {
         let lock = self.locks.attempt(&name.to_string(), FlockOperation::NonBlockingLockExclusive)?;
         Ok(lock.map(|lock| NameLock { _present: self, _lock: lock }))
@@ -215,7 +216,7 @@ impl Present<'_> {
 }
 
 impl Alone<'_> {
-    /// Removes the files of all name locks, or a node would gather one for each repository it ever pulled.
+    /// Removes all name lock files. Otherwise a node would collect one for each repository that it ever pulled.
     pub(crate) fn remove_name_locks(&self) -> Result<(), Errno> {
         let Locks { folder, prefix } = self.locks;
         for name in folder.names()? {

@@ -1,4 +1,5 @@
-//! The names of the contract: which file a namespace and an image share, and what else of ours may lie beside it.
+//! The file names of the contract: which file a namespace and an image share, and which other names of ours may be
+//! beside it.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -10,12 +11,12 @@ use thiserror::Error;
 
 /// Length of a SHA-256 in hexadecimal.
 const SHA256_HEX: usize = 64;
-/// Length of what is shown of a ticket.
+/// Length of the part of a ticket's hash that appears in a file name.
 const SHOWN_HEX: usize = 32;
 /// Length of a UUID in its usual form, hyphens included.
 const UUID: usize = 36;
 
-/// There is no image to name a file for.
+/// There is no image name to derive a file name from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("no image name given: pass the repository, without tag and digest, as the kubelet does")]
 pub struct NoImage;
@@ -28,8 +29,7 @@ pub struct AuthFileName {
 }
 
 impl AuthFileName {
-    /// The name for an image as the kubelet passes it: normalised, without tag and digest
-    /// (`docker.io/library/nginx`).
+    /// The name for an image as the kubelet passes it: normalised, without tag and digest (`docker.io/library/nginx`).
     ///
     /// # Errors
     /// [`NoImage`] if `image` is empty.
@@ -40,14 +40,14 @@ impl AuthFileName {
         Ok(Self { stem: format!("{namespace}-{}", hex(&Sha256::digest(image))) })
     }
 
-    /// Reads back what [`fmt::Display`] writes; `None` for any other file name.
+    /// Parses the output of [`fmt::Display`]; `None` for any other file name.
     #[must_use]
     pub fn parse(file_name: &str) -> Option<Self> {
         let stem = file_name.strip_suffix(".json")?;
         is_stem(stem).then(|| Self { stem: stem.to_owned() })
     }
 
-    /// The name in `tickets/` for a ticket of which `shown` is seen.
+    /// The name in `tickets/` for a ticket whose shortened hash is `shown`.
     pub(crate) fn for_ticket(&self, shown: &str) -> String {
         format!("{}-{shown}.json", self.stem)
     }
@@ -64,7 +64,7 @@ impl fmt::Display for AuthFileName {
     }
 }
 
-/// Whether this is a name that a claim gives: `<namespace>-<sha256>-<uuid>.json`.
+/// Whether this is the name of a claimed file: `<namespace>-<sha256>-<uuid>.json`.
 pub(crate) fn is_claimed(file_name: &str) -> bool {
     let split = || {
         let stem = file_name.strip_suffix(".json")?;
@@ -80,7 +80,7 @@ pub(crate) fn is_claimed(file_name: &str) -> bool {
     })
 }
 
-/// The namespace of a file for a ticket, `<namespace>-<sha256>-<shown>.json`; `None` for any other file name.
+/// The namespace of a ticket's file, `<namespace>-<sha256>-<shown>.json`; `None` for any other file name.
 pub(crate) fn namespace_of_ticket(file_name: &str) -> Option<&str> {
     let stem = file_name.strip_suffix(".json")?;
     let (rest, shown) = stem.split_at_checked(stem.len().checked_sub(SHOWN_HEX)?)?;
@@ -88,13 +88,13 @@ pub(crate) fn namespace_of_ticket(file_name: &str) -> Option<&str> {
     (is_stem(stem) && shown.bytes().all(is_lower_hex)).then(|| &stem[..stem.len() - SHA256_HEX - 1])
 }
 
-/// A new name for a file that is being written. The Go plugin's temporaries have the same shape, so that
-/// whichever of the two runs on a node sweeps what the other left.
+/// A new name for a file that is being written. The Go plugin's temporary files have the same shape, so whichever of
+/// the two runs on a node sweeps what the other left.
 pub(crate) fn temporary() -> rustix::io::Result<String> {
     Ok(format!(".auth-{}.tmp", hex(&random()?)))
 }
 
-/// Whether this is a name that [`temporary`], or the Go plugin, gives.
+/// Whether this is a name that [`temporary`] or the Go plugin creates.
 pub(crate) fn is_temporary(file_name: &str) -> bool {
     file_name
         .strip_prefix(".auth-")
@@ -126,7 +126,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 pub(crate) fn random() -> rustix::io::Result<[u8; 16]> {
     let mut bytes = [0; 16];
-    // Up to 256 bytes come whole or not at all.
+    // A request for up to 256 bytes returns all of them or fails.
     getrandom(&mut bytes, GetRandomFlags::empty())?;
     Ok(bytes)
 }

@@ -1,4 +1,4 @@
-//! Putting a file where a runtime will take it, without taking away the one that another pull still needs.
+//! Puts a file where a runtime will take it, without removing one that another pull still needs.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,54 +22,54 @@ use crate::watch::Watch;
 /// Why a file was not put. Nothing of it is left in the folder.
 #[derive(Debug, Error)]
 pub enum PutError {
-    /// Our turn did not come.
+    /// A lock could not be taken, or the deadline passed before it was our turn.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The content could not be written: a full disk, a read-only folder.
+    /// The content could not be written, for example because the disk is full or the folder is read-only.
     #[error("cannot write the auth file in {folder:?}: {source}")]
     Write {
         /// The auth folder.
         folder: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The written file could not be moved to its name.
+    /// The written file could not be renamed to its final name.
     #[error("cannot move {from:?} to {path:?}: {source}")]
     Move {
-        /// The temporary file; it is removed.
+        /// The temporary file, which is removed.
         from: PathBuf,
         /// The auth file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Nobody can tell what stands where the file belongs.
+    /// What is at the auth file's path could not be inspected.
     #[error("cannot look at {path:?}: {source}")]
     Look {
         /// The auth file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The file of an earlier pull, which nobody took, could not be removed.
+    /// The file of an earlier pull, which nobody claimed, could not be removed.
     #[error("cannot remove {path:?}, which no pull has taken: {source}")]
     Clear {
         /// The auth file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Something that no plugin writes stands where the file belongs.
+    /// Something that no plugin writes is at the auth file's path.
     #[error("{path:?} is {found} of uid {owner}, not an auth file of ours: remove it")]
     NotOurs {
-        /// Where the auth file belongs.
+        /// The auth file's path.
         path: PathBuf,
-        /// What stands there.
+        /// What was found there.
         found: FileKind,
-        /// Whose it is.
+        /// The user ID of its owner.
         owner: u32,
     },
-    /// An earlier file was still wanted at the deadline.
+    /// At the deadline, an earlier file was still waiting for its pull.
     #[error("the earlier {path:?} was still waiting for its pull at the deadline: the kubelet will retry")]
     Deadline {
         /// The auth file.
@@ -77,57 +77,57 @@ pub enum PutError {
     },
 }
 
-/// What became of the file for an earlier pull.
+/// What happened to the file of an earlier pull.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Earlier {
-    /// None stood there.
+    /// There was none.
     None,
-    /// It was taken while we waited.
+    /// It was claimed while we waited.
     Taken,
-    /// Nobody came for it in time; it is gone, and what was put stands in its place.
+    /// Nobody claimed it in time, so it was removed or replaced.
     Replaced,
 }
 
 /// A file that has been put.
 #[derive(Debug)]
 pub struct Put {
-    /// Where the file stands until it is claimed.
+    /// The path of the file until it is claimed.
     pub path: PathBuf,
-    /// What happened to the one before it.
+    /// What happened to the earlier file.
     pub earlier: Earlier,
-    /// How the tidying around it went.
+    /// How the cleanup went.
     pub tidying: Tidying,
 }
 
-/// What was done about files that others left. Nothing to fail a pull for.
+/// The cleanup of files that others left. Its failure is no reason to fail a pull.
 #[derive(Debug)]
 pub struct Tidying {
     /// Whether a sweeper will remove the file if no pull claims it.
     pub sweeper: Result<(), SweeperError>,
-    /// What was removed on the way.
+    /// What was removed.
     pub swept: Result<Swept, SweepError>,
 }
 
-/// What is to become of the one place for a name.
+/// What to do with the path of a name.
 enum Slot<'a> {
-    /// This file is to stand there.
+    /// Put this file there.
     Fill(Temporary<'a>),
-    /// Nothing is to stand there.
+    /// Leave nothing there.
     Clear,
 }
 
 impl Handover {
-    /// How long a put may take unless there is a reason for another time: the kubelet kills a plugin after 60 s,
-    /// and the request for Secrets that comes before needs its share.
+    /// How long a put may take by default: the kubelet kills a plugin after 60 s, and the plugin's earlier request for
+    /// Secrets needs its share of that time.
     pub const PUT_TIME: Duration = Duration::from_secs(40);
 
-    /// Puts `content` under `name`, so that this pull and every other one of that name find a file each.
+    /// Puts `content` under `name`, so that this pull and every other pull of that name each find a file.
     ///
-    /// Plugins with the same name queue, whole files move into place without replacing, and only what has stood
-    /// longer than [`Bounds::stood`](crate::Bounds::stood) is replaced. Other names are not waited for.
+    /// Plugins that put the same name queue. Complete files are moved into place without replacing others; only a file
+    /// older than [`Bounds::stood`](crate::Bounds::stood) is replaced. Other names do not wait.
     ///
     /// # Errors
-    /// A [`PutError`]; then nothing of it is left in the folder, and the earlier file stands as it did.
+    /// A [`PutError`]; then nothing of the new file is left in the folder, and the earlier file is unchanged.
     pub fn put(
         &self,
         name: &AuthFileName,
@@ -136,14 +136,14 @@ impl Handover {
         sweeper: &SweeperCommand,
     ) -> Result<Put, PutError> {
         let present = self.locks.present(deadline)?;
-        // Before any credential is on the disk: if we are killed from here on, somebody is there to sweep.
+        // Before any credential is on disk: if we are killed after this, a sweeper is there to clean up.
         let sweeper = self.ensure_sweeper(&present, sweeper);
         let swept = self.sweep(&present, SystemTime::now());
         let _turn = present.lock(name, deadline)?;
-        // Only now that it is our turn: a queue of fifty must not mean fifty copies of a credential on the disk.
+        // Only once it is our turn: a queue of fifty must not leave fifty copies of a credential on disk.
         let temporary = Temporary::write(self.folder.entries(), content)
             .map_err(|source| PutError::Write { folder: self.folder.path().to_owned(), source })?;
-        // Before it stands there: a kill in between must not leave a file that nobody remembers.
+        // Before the file is in place: if we are killed in between, there must be no file that is not recorded.
         self.earlier(&name.to_string())?;
         self.remember_handed_over(name)?;
         let earlier = self.settle(Slot::Fill(temporary), &name.to_string(), deadline)?;
@@ -151,21 +151,21 @@ impl Handover {
         Ok(Put { path, earlier, tidying: Tidying { sweeper, swept } })
     }
 
-    /// Waits until the file that stands under `name` is taken, and removes it if nobody comes for it in time.
+    /// Waits until the file under `name` is claimed, and removes it if nobody claims it in time.
     ///
-    /// A pull that has no credential of its own begins only after this, so it does not take what was left for another. Who
-    /// puts a file for the name waits meanwhile.
+    /// A pull that has no credential of its own starts only after this, so it cannot take a file left for another pull.
+    /// Meanwhile, plugins that put a file under the same name wait.
     ///
     /// # Errors
-    /// A [`PutError`]; then the file may still stand there.
+    /// A [`PutError`]; then the file may still be there.
     pub fn clear(&self, name: &AuthFileName, deadline: Instant) -> Result<Earlier, PutError> {
         let present = self.locks.present(deadline)?;
         let _turn = present.lock(name, deadline)?;
         self.settle(Slot::Clear, &name.to_string(), deadline)
     }
 
-    /// Makes of the place for `name` what `slot` says, after the earlier file was taken or stood too long. Requires the lock
-    /// of `name`.
+    /// Does what `slot` says for `name`, once the earlier file was claimed or has become too old. Requires the lock of
+    /// `name`.
     fn settle(&self, mut slot: Slot<'_>, name: &str, deadline: Instant) -> Result<Earlier, PutError> {
         let folder = self.folder.entries();
         let path = folder.path_of(name);
@@ -179,7 +179,7 @@ impl Handover {
                 Err(errno) => return Err(slot.failed(path, errno)),
             }
             let Some(watch) = &watch else {
-                // And try again: it may have been taken just before the watch began.
+                // Try again: the file may have been claimed just before the watch began.
                 watch = Some(Watch::for_leaving(folder));
                 continue;
             };
@@ -198,7 +198,7 @@ impl Handover {
 }
 
 impl Handover {
-    /// The file that stands under `name`, which must be one of ours.
+    /// The metadata of the file under `name`, which must be one of ours.
     fn earlier(&self, name: &str) -> Result<Option<Stat>, PutError> {
         let path = self.folder.entries().path_of(name);
         match self.folder.entries().stat(name) {
@@ -213,7 +213,7 @@ impl Handover {
 }
 
 impl Slot<'_> {
-    /// Settles it unless something stands at `name`; then [`Errno::EXIST`].
+    /// Settles the slot, or fails with [`Errno::EXIST`] if something is at `name`.
     fn settle_if_free(&mut self, folder: &PrivateFolder, name: &str) -> Result<(), Errno> {
         match self {
             Self::Fill(temporary) => temporary.move_to(name, RenameFlags::NOREPLACE),
@@ -222,7 +222,7 @@ impl Slot<'_> {
         }
     }
 
-    /// Settles it whatever stands at `name`.
+    /// Settles the slot, replacing or removing whatever is at `name`.
     fn settle_over(&mut self, folder: &PrivateFolder, name: &str) -> Result<(), Errno> {
         match self {
             Self::Fill(temporary) => temporary.move_to(name, RenameFlags::empty()),
@@ -239,7 +239,7 @@ impl Slot<'_> {
     }
 }
 
-/// What to do about an earlier file that still stands.
+/// What to do about an earlier file that is still there.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Replace,
@@ -268,7 +268,7 @@ mod tests {
             (0, 300, Next::Wait(ms(300))),
             (1000, 5000, Next::Replace),
             (90_000, 5000, Next::Replace),
-            // What nobody wants is replaced even at the last moment: it costs no time.
+            // An expired file is replaced even at the last moment: it takes no time.
             (1000, 0, Next::Replace),
             (999, 0, Next::GiveUp),
         ] {

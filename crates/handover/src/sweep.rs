@@ -1,4 +1,4 @@
-//! Removes the files that no pull came for.
+//! Removes the files that no pull has claimed.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,38 +16,38 @@ use crate::lock::{LockError, Present};
 use crate::name::AuthFileName;
 use crate::within::Within;
 
-/// How soon to try again where a plugin is at work.
+/// When to try again if a plugin is working on the name.
 const BUSY: Duration = Duration::from_secs(1);
-/// How soon to try again what could not be removed.
+/// When to try again if a removal failed.
 const FAILED: Duration = Duration::from_secs(10);
 
-/// The folders within, and what their files are by name. `in-use/` is the last, for files move from the others to there: none
-/// is overlooked.
+/// The subfolders, each with the function that tells a file's state from its name. `in-use/` comes last because files
+/// move there from the other folders, so the sweep misses none.
 const WITHIN: [(Within, StateOf); 2] = [(Within::Tickets, of_tickets), (Within::InUse, of_in_use)];
 
 /// A file that was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
-    /// Where it was.
+    /// Its path.
     pub path: PathBuf,
-    /// What it was.
+    /// Its state when it was removed.
     pub kind: FileState,
-    /// How long it had stood there.
+    /// How long it had been there.
     pub stood: Duration,
 }
 
-/// What a sweep did.
+/// The result of a sweep.
 #[derive(Debug, Default)]
 pub struct Swept {
-    /// What is gone.
+    /// The files that were removed.
     pub removed: Vec<Removed>,
-    /// What should be gone and is not.
+    /// The files and folders that could not be swept.
     pub failed: Vec<SweepError>,
-    /// In how long something else will have stood too long; `None` if nothing of ours is left.
+    /// The time until the next file is due; `None` if none of our files is left.
     pub next: Option<Duration>,
 }
 
-/// Why something was not swept.
+/// Why a sweep failed.
 #[derive(Debug, Error)]
 pub enum SweepError {
     /// A folder cannot be listed.
@@ -55,10 +55,10 @@ pub enum SweepError {
     List {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// `in-use/` or `tickets/` is not a folder of ours.
+    /// `in-use/` or `tickets/` is not a folder that we can trust.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// A file cannot be removed.
@@ -66,20 +66,20 @@ pub enum SweepError {
     Remove {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A lock cannot be had.
+    /// A lock could not be taken.
     #[error(transparent)]
     Lock(#[from] LockError),
 }
 
 impl Handover {
-    /// Removes all that has stood too long at `now`. Files that are not ours by name, kind and owner stay.
+    /// Removes every file that is past its bound at `now`. Keeps files whose name, kind or owner is not ours.
     ///
     /// # Errors
-    /// A [`SweepError`] if the folder cannot be looked through. That one file cannot be removed is in
-    /// [`Swept::failed`], and the others are removed all the same.
+    /// A [`SweepError`] if the folder cannot be listed. A file that cannot be removed is reported in [`Swept::failed`]
+    /// and does not keep the others from being removed.
     pub fn sweep_once(&self, now: SystemTime) -> Result<Swept, SweepError> {
         let present = self.locks.present(Instant::now() + Self::PUT_TIME)?;
         self.sweep(&present, now)
@@ -93,14 +93,14 @@ impl Handover {
             match within.open(&self.folder) {
                 Ok(None) => {}
                 Ok(Some(folder)) => self.sweep_folder(present, &folder, kind_of, now, &mut swept)?,
-                // What is wrong there is no reason to leave credentials elsewhere.
+                // A problem in one folder is no reason to leave credentials in another.
                 Err(error) => swept.failed.push(error.into()),
             }
         }
         Ok(swept)
     }
 
-    /// Whether nothing of ours is left.
+    /// Whether none of our files is left.
     pub(crate) fn is_clean(&self) -> Result<bool, SweepError> {
         let mut clean = list(self.folder.entries(), of_auth_folder)?.is_empty();
         for (within, kind_of) in WITHIN {
@@ -123,7 +123,7 @@ impl Handover {
         for file in remove {
             let removed = match AuthFileName::parse(&file.name) {
                 Some(name) => remove_unclaimed(present, folder, &name, &file),
-                // Nobody ever gives these names again: what was found is what is removed.
+                // These names are never used twice, so this removes the file that was found.
                 None => remove_found(folder, &file).map(|()| true),
             };
             match removed {
@@ -144,8 +144,8 @@ impl Handover {
     }
 }
 
-/// Removes an unclaimed file under the lock of its name: without it, a plugin could put a fresh file in its place
-/// between the look and the removal, and the fresh one would go. `false` if a plugin is at work on that name.
+/// Removes an unclaimed file while holding its name lock. Without the lock, a plugin could put a fresh file in its
+/// place after the check, and we would remove that one. Returns `false` if a plugin is working on the name.
 fn remove_unclaimed(
     present: &Present<'_>,
     folder: &PrivateFolder,

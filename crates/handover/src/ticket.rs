@@ -1,8 +1,9 @@
-//! Tickets: a file that is handed to one pull, not to whoever pulls that image for that namespace next.
+//! Tickets: a file that goes to one pull, not to whoever pulls that image for that namespace next.
 //!
-//! A runtime that takes the file of a name cannot tell who pulls. Where both sides are ours they can: the plugin answers the
-//! kubelet with a ticket in place of a credential, the kubelet passes it on with exactly the pull that it asked for, and
-//! the image service takes exactly the file of that ticket. Nobody queues, and a pull without a ticket gets no file.
+//! A runtime that takes a file by its name cannot tell who pulls. If both sides are ours, they can: the plugin answers
+//! the kubelet with a ticket instead of a credential, the kubelet passes it on with exactly the pull that it asked for,
+//! and the image service takes exactly the file of that ticket. Nobody queues, and a pull without a ticket gets no
+//! file.
 
 use std::fmt;
 use std::io;
@@ -22,47 +23,48 @@ use crate::sweeper::SweeperCommand;
 use crate::temporary::Temporary;
 use crate::within::Within;
 
-/// How long a put waits for an image service that is being restarted.
+/// How long a put waits for an image service that is restarting.
 const RESTART: Duration = Duration::from_secs(5);
-/// How often it looks meanwhile.
+/// How often it checks meanwhile.
 const LOOK: Duration = Duration::from_millis(20);
-/// How many bytes of the ticket's SHA-256 stand in the file's name.
+/// How many bytes of the ticket's SHA-256 appear in the file's name.
 const SHOWN: usize = 16;
 
-/// A ticket: 128 random bits. It is worth a credential to whoever can reach the image service, so it is not shown.
+/// A ticket: 128 random bits. To anybody who can reach the image service it is worth a credential, so it is never
+/// printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ticket(String);
 
 impl Ticket {
-    /// The user name that says that the password is a ticket. It is what a registry would see if a ticket reached one.
+    /// The user name that marks the password as a ticket. A registry would see it if a ticket ever reached one.
     pub const USERNAME: &str = "pullwright-ticket";
 
-    /// A new one.
+    /// Creates a new ticket.
     fn mint() -> io::Result<Self> {
         Ok(Self(hex(&random()?)))
     }
 
-    /// Reads what [`Ticket::expose`] gives; `None` for anything else.
+    /// Parses the output of [`Ticket::expose`]; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         (text.len() == 32 && text.bytes().all(is_lower_hex)).then(|| Self(text.to_owned()))
     }
 
-    /// The ticket itself, for the kubelet and nobody else.
+    /// The ticket itself. Give it to the kubelet and to nobody else.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// The name of its file in `tickets/`. It is for one namespace and one repository by its name, and whoever reads the name, in a log for
-    /// example, does not have the ticket.
+    /// The name of the ticket's file in `tickets/`. The name ties the ticket to one namespace and one repository.
+    /// Reading it, in a log for example, does not reveal the ticket.
     #[must_use]
     pub fn file_name(&self, name: &AuthFileName) -> String {
         name.for_ticket(&hex(&Sha256::digest(&self.0)[..SHOWN]))
     }
 }
 
-/// Without content: it is worth a credential.
+/// Hides the ticket, which is worth a credential.
 impl fmt::Debug for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Ticket([redacted])")
@@ -72,7 +74,7 @@ impl fmt::Debug for Ticket {
 /// Why there is no ticket. Nothing of its file is left.
 #[derive(Debug, Error)]
 pub enum TicketError {
-    /// A ticket that nobody takes would be shown to a registry as a password.
+    /// No image service takes tickets, so the ticket would be sent to a registry as a password.
     #[error(
         "no image service takes tickets for {folder:?}: start pullwright-images with the same --auth-dir and --lock-dir, and \
          point the kubelet's imageServiceEndpoint at it; for CRI-O use --deliver file"
@@ -92,11 +94,11 @@ pub enum TicketError {
 /// A file that has been put for a ticket.
 #[derive(Debug)]
 pub struct PutForTicket {
-    /// What the kubelet is to be answered.
+    /// The ticket to give to the kubelet.
     pub ticket: Ticket,
-    /// Where the file stands until the ticket is shown.
+    /// The path of the file until the ticket is shown.
     pub path: std::path::PathBuf,
-    /// How the tidying around it went.
+    /// How the cleanup went.
     pub tidying: Tidying,
 }
 
@@ -107,11 +109,11 @@ pub struct TicketTaker {
 }
 
 impl Handover {
-    /// Says, for as long as the result is held, that tickets are taken here. Plugins hand none out otherwise. Waits for as
-    /// long as another process takes them.
+    /// Announces, for as long as the result is held, that this process takes tickets. Plugins give out tickets only
+    /// while some process does. Waits as long as another process takes them.
     ///
     /// # Errors
-    /// A [`LockError`] if there is no lock to say it with.
+    /// A [`LockError`] if the lock that announces it cannot be taken.
     pub fn take_tickets(&self) -> Result<TicketTaker, LockError> {
         Ok(TicketTaker { _lock: self.locks.take_tickets()? })
     }
@@ -119,7 +121,7 @@ impl Handover {
     /// Puts `content` for one pull of `name`: whoever shows the ticket gets it, once.
     ///
     /// # Errors
-    /// A [`TicketError`]; then nothing of it is left in the folder.
+    /// A [`TicketError`]; then nothing of the file is left in the folder.
     pub fn put_for_ticket(
         &self,
         name: &AuthFileName,
@@ -129,7 +131,7 @@ impl Handover {
     ) -> Result<PutForTicket, TicketError> {
         self.wait_for_taker(deadline)?;
         let present = self.locks.present(deadline).map_err(PutError::from)?;
-        // Before any credential is on the disk: if we are killed from here on, somebody is there to sweep.
+        // Before any credential is on disk: if we are killed after this, a sweeper is there to clean up.
         let sweeper = self.ensure_sweeper(&present, sweeper);
         let swept = self.sweep(&present, SystemTime::now());
         let tickets = Within::Tickets.open_or_create(&self.folder)?;
@@ -145,7 +147,7 @@ impl Handover {
         Ok(PutForTicket { ticket, path: tickets.path_of(&file), tidying: Tidying { sweeper, swept } })
     }
 
-    /// Waits for an image service, which may be in the middle of a restart.
+    /// Waits for an image service, which may be restarting.
     fn wait_for_taker(&self, deadline: Instant) -> Result<(), TicketError> {
         let until = deadline.min(Instant::now() + RESTART);
         while !self.locks.tickets_are_taken().map_err(PutError::from)? {
@@ -159,11 +161,11 @@ impl Handover {
 }
 
 impl AuthFolder {
-    /// Takes the file of `ticket` for one pull of `name`; `None` if it has been taken before, stood too long, or was put for
+    /// Takes the file of `ticket` for one pull of `name`; `None` if it was taken before, has expired, or was put for
     /// another name.
     ///
     /// # Errors
-    /// A [`ClaimError`] if there is something that cannot be taken.
+    /// A [`ClaimError`] if something is there that cannot be taken.
     pub fn claim_ticket(&self, name: &AuthFileName, ticket: &Ticket) -> Result<Option<Claim>, ClaimError> {
         let Some(tickets) = Within::Tickets.open(self)? else { return Ok(None) };
         self.claim_from(&tickets, &ticket.file_name(name), name)

@@ -1,4 +1,4 @@
-//! Sleeping until something leaves a folder or comes into it, or time is up.
+//! Sleeps until a file leaves or enters a folder, or the time is up.
 
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::time::Duration;
@@ -8,22 +8,23 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
 use crate::folder::PrivateFolder;
 
-/// How often to look where the kernel has no watch for us.
+/// How often to check the folder when the kernel grants no watch.
 const WITHOUT_WATCH: Duration = Duration::from_millis(10);
 
-/// A watch on a folder for files that leave it, or for those that come.
+/// Watches a folder for files that leave it, or for files that are moved in.
 ///
-/// The kernel gives a user few of these (128 by default, shared by all of root's programs): when none is left, we
-/// look again every few milliseconds instead, for a pull must not fail for want of one.
+/// The kernel grants a user only a few watches (128 by default, shared by all of root's programs). When none is left,
+/// the caller checks every few milliseconds instead, because a pull must not fail for lack of a watch.
 pub(crate) struct Watch(Option<OwnedFd>);
 
 impl Watch {
-    /// Begins to watch. Events from now on end a [`Watch::wait`], so look at the folder again before waiting.
+    /// Starts watching for files that leave. Later events end a [`Watch::wait`], so check the folder again before you
+    /// wait.
     pub(crate) fn for_leaving(folder: &PrivateFolder) -> Self {
         Self::new(folder, WatchFlags::MOVED_FROM | WatchFlags::DELETE)
     }
 
-    /// The same for files that are moved in.
+    /// Starts watching for files that are moved in.
     pub(crate) fn for_coming(folder: &PrivateFolder) -> Self {
         Self::new(folder, WatchFlags::MOVED_TO)
     }
@@ -31,7 +32,7 @@ impl Watch {
     fn new(folder: &PrivateFolder, what: WatchFlags) -> Self {
         let watch = || {
             let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-            // Through the descriptor, not the path: it is the folder that was checked.
+            // Use the descriptor, not the path: it refers to the folder that was checked.
             let folder = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
             inotify::add_watch(&fd, folder, what)?;
             rustix::io::Result::Ok(fd)
@@ -39,7 +40,7 @@ impl Watch {
         Self(watch().ok())
     }
 
-    /// Sleeps until it has happened, at most for `time`. May return early.
+    /// Sleeps until an event occurs, but no longer than `time`. May return early.
     pub(crate) fn wait(&self, time: Duration) {
         let Some(fd) = &self.0 else {
             std::thread::sleep(time.min(WITHOUT_WATCH));
@@ -47,7 +48,7 @@ impl Watch {
         };
         let timeout = Timespec::try_from(time).ok();
         let woken = poll(&mut [PollFd::new(fd, PollFlags::IN)], timeout.as_ref());
-        // What happened does not matter, only that it did; what a short buffer leaves wakes us once more.
+        // The event's details do not matter. If the buffer is too short for all of them, the rest wakes us once more.
         if matches!(woken, Ok(1..)) {
             let _ = rustix::io::read(fd, &mut [0u8; 4096]);
         }

@@ -1,5 +1,5 @@
-//! The folders within the auth folder: `in-use/` for claimed files until their pull is over, `tickets/` for files that only
-//! the holder of a ticket may take.
+//! The folders inside the auth folder: `in-use/` holds claimed files until their pull is over, `tickets/` holds files
+//! that only the holder of a ticket may take.
 
 use std::io::ErrorKind;
 use std::os::fd::AsFd as _;
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::folder::{AuthFolder, FolderError, PrivateFolder};
 
-/// One of the folders.
+/// A folder inside the auth folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Within {
     /// `in-use/`
@@ -27,7 +27,7 @@ impl Within {
         }
     }
 
-    /// Opens it if it is there.
+    /// Opens the folder if it exists.
     pub(crate) fn open(self, folder: &AuthFolder) -> Result<Option<PrivateFolder>, FolderError> {
         let entries = folder.entries();
         match PrivateFolder::open_at(entries.as_fd(), Path::new(self.name()), entries.path_of(self.name())) {
@@ -37,7 +37,7 @@ impl Within {
         }
     }
 
-    /// Opens it, making it (0700) if it is missing.
+    /// Opens the folder, creating it (0700) if it is missing.
     pub(crate) fn open_or_create(self, folder: &AuthFolder) -> Result<PrivateFolder, FolderError> {
         if let Some(opened) = self.open(folder)? {
             return Ok(opened);

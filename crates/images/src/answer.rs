@@ -1,4 +1,4 @@
-//! What the kubelet is told when no credential led to the image.
+//! The error for the kubelet when no credential led to the image.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,8 @@ pub(crate) struct Attempt {
     pub(crate) status: Status,
 }
 
-/// One status for all attempts: the code and the words of the last one, then what each came to. containerd's words come
-/// first, since kubelets look at how an error begins.
+/// One status for all attempts: the code and the message of the last one, then the result of each. containerd's message
+/// comes first, because kubelets check how an error begins.
 pub(crate) fn failed(
     last: &Status,
     earlier: &[Attempt],
@@ -33,7 +33,7 @@ pub(crate) fn failed(
     Status { code: last.code, message }
 }
 
-/// What is said when the caller's time ended between two calls.
+/// The status when the caller's deadline passed between two calls.
 pub(crate) fn too_late(earlier: &[Attempt]) -> Status {
     let mut message = "no time is left for another credential".to_owned();
     for attempt in earlier {

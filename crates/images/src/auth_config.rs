@@ -1,7 +1,7 @@
-//! `AuthConfig`: what containerd is given to show to registries.
+//! `AuthConfig`: the credential that containerd gets to send to registries.
 //!
-//! Without a server address containerd shows it to every host that asks, each mirror and the source. With one, a URL, it
-//! shows it only to the host that it contacts under exactly that `host[:port]`.
+//! Without a server address, containerd sends the credential to every host that asks: each mirror and the source. With
+//! one, a URL, it sends it only to the host that it contacts under exactly that `host[:port]`.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ const PASSWORD: u32 = 2;
 const SERVER_ADDRESS: u32 = 4;
 const IDENTITY_TOKEN: u32 = 5;
 
-/// The user name of a ticket with a password that is not a ticket.
+/// The user name is the one for tickets, but the password is not a ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the user name {:?} is for tickets of crio-credential-provider, and the password with it is not one: if it stands in a \
@@ -23,15 +23,15 @@ const IDENTITY_TOKEN: u32 = 5;
 )]
 pub(crate) struct NotATicket;
 
-/// The message, ready to be sent.
+/// The encoded message, ready to send.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct AuthConfig(Vec<u8>);
 
 impl AuthConfig {
-    /// A credential for one host; none if containerd could not use it.
+    /// A credential for one host; `None` if containerd could not use it.
     ///
-    /// containerd looks at an identity token only if there is no user name, and a password without a user name is used by
-    /// nobody: CRI-O pulls anonymously then. Nor can the message carry what is not UTF-8.
+    /// containerd uses an identity token only if there is no user name. Nothing uses a password without a user name:
+    /// CRI-O pulls anonymously then. The message also cannot hold text that is not UTF-8.
     pub(crate) fn bound(credential: &Credential, server_address: &str) -> Option<Self> {
         let mut message = Vec::with_capacity(256);
         match &credential.identity_token {
@@ -47,7 +47,7 @@ impl AuthConfig {
         Some(Self(message))
     }
 
-    /// What the kubelet sent, for one host unless it says itself for which; none if there is nothing to show in it.
+    /// The kubelet's credential, bound to one host unless it names a host itself; `None` if it is empty.
     pub(crate) fn of_kubelet(auth: &[u8], server_address: Option<&str>) -> Option<Self> {
         if !Self::shows(auth) {
             return None;
@@ -61,7 +61,7 @@ impl AuthConfig {
         Some(Self(message))
     }
 
-    /// The ticket that the plugin answered, if the kubelet sent one.
+    /// The ticket that the plugin gave to the kubelet, if the kubelet sent one.
     pub(crate) fn ticket(auth: &[u8]) -> Option<Result<Ticket, NotATicket>> {
         if last(auth, USERNAME.into()) != Ok(Ticket::USERNAME.as_bytes()) {
             return None;
@@ -70,19 +70,19 @@ impl AuthConfig {
         Some(password.ok().and_then(Ticket::parse).ok_or(NotATicket))
     }
 
-    /// Whether there is anything to show in what the kubelet sent.
+    /// Whether the kubelet's message holds any credential.
     pub(crate) fn shows(auth: &[u8]) -> bool {
         let mut fields = Fields::of(auth).flatten();
         fields.any(|(number, value)| number != u64::from(SERVER_ADDRESS) && !value.is_empty())
     }
 
-    /// The encoded message, to be sent.
+    /// The encoded message, to send.
     pub(crate) fn expose(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// Without content: it is secret.
+/// Hides the content, which is secret.
 impl fmt::Debug for AuthConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AuthConfig([redacted])")
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn nothing_to_show_is_nothing_to_try() {
-        // As the plugin's answer for the kubelet's pull record arrives.
+        // The form in which the plugin's answer for the kubelet's pull record arrives.
         assert_eq!(of_kubelet(b""), None);
         assert_eq!(of_kubelet(b"\x0a\0\x12\0\x22\x09https://x"), None);
         assert_eq!(of_kubelet(b"\x0a\x7fcut"), None);

@@ -1,5 +1,5 @@
-//! The bodies that pass: as they come, or whole. None tells its size, for hyper would say it in a header that the other
-//! side never sent.
+//! The bodies that pass through, as a stream or whole. None of them reports its size, because hyper would put it in a
+//! header that the other side never sent.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,12 +12,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::grpc::{self, Code, Status};
 use crate::metrics::CallTimer;
 
-/// What is sent to containerd.
+/// The body of a request to containerd.
 #[derive(Debug)]
 pub(crate) enum RequestBody {
-    /// The caller's, as it comes.
+    /// The caller's body, passed on as it arrives.
     Stream(Incoming),
-    /// A message that was read.
+    /// A message that we have read.
     Whole(Option<Bytes>),
 }
 
@@ -43,23 +43,23 @@ impl Body for RequestBody {
     }
 }
 
-/// What is answered to the caller.
+/// The body of a response to the caller.
 #[derive(Debug)]
 pub(crate) enum ResponseBody {
-    /// containerd's, as it comes.
+    /// containerd's body, passed on as it arrives.
     Stream {
         body: Incoming,
-        /// Measures the call; its status comes last.
+        /// Measures the call, whose status comes last.
         timer: CallTimer,
-        /// A pull is running until all of its answer is sent.
+        /// A pull counts as running until its whole response is sent.
         _place: Option<OwnedSemaphorePermit>,
     },
-    /// An answer that was read.
+    /// A response that we have read.
     Whole { data: Option<Bytes>, trailers: Option<HeaderMap> },
 }
 
 impl ResponseBody {
-    /// The body of an answer that is all in its headers.
+    /// The body of a response that has only headers.
     pub(crate) fn none() -> Self {
         Self::Whole { data: None, trailers: None }
     }
@@ -88,7 +88,7 @@ impl Body for ResponseBody {
                         Some(Ok(frame))
                     }
                     Some(Err(error)) if timer.is_running() => Some(broken_off(error, timer)),
-                    // After the trailers that say so there is nothing.
+                    // Nothing follows the trailers that report the error.
                     Some(Err(_)) | None => None,
                 })
             }
@@ -103,8 +103,8 @@ impl Body for ResponseBody {
     }
 }
 
-/// What the caller is told when containerd's answer breaks off. A reset stream is reset for the caller too; a lost
-/// connection is what it would be without us, `Unavailable`, where hyper would make it an internal error.
+/// What the caller gets when containerd's response breaks off. A reset stream is reset for the caller too. A lost
+/// connection becomes `Unavailable`, as it would be without us; hyper would make it an internal error.
 fn broken_off(error: hyper::Error, timer: &mut CallTimer) -> Result<Frame<Bytes>, hyper::Error> {
     timer.end(Code::UNAVAILABLE);
     if crate::upstream::is_reset(&error) {

@@ -1,4 +1,4 @@
-//! `--check`: whether the service could serve here, and what to do if not. Nothing is changed.
+//! `--check`: reports whether the service could run here, and what to do if not. It changes nothing.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -27,11 +27,11 @@ use crate::upstream::{CallError, connect};
 /// How long containerd may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One line of the answer.
+/// One line of the report.
 enum Line {
-    /// As it should be.
+    /// All is well.
     Fine(String),
-    /// It works, and perhaps not as intended.
+    /// It works, but perhaps not as intended.
     Look(String),
     /// It keeps the service from working; the text says what to do.
     Wrong(String),
@@ -48,7 +48,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Looks, and prints what it found: 0 if nothing is wrong, else 1.
+/// Runs the checks and prints the results. Returns 0 if nothing is wrong, else 1.
 pub(crate) fn run(options: &Options, var: &dyn Fn(&str) -> Option<OsString>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -93,7 +93,7 @@ async fn listen_line(path: &Path) -> Line {
     }
 }
 
-/// Asks containerd something that every CRI image service answers.
+/// Makes a call that every CRI image service answers.
 async fn containerd_line(socket: &Path) -> Line {
     let shown = socket.display();
     let mut request = Request::new(RequestBody::Whole(Some(grpc::frame(b""))));
@@ -125,7 +125,7 @@ async fn containerd_line(socket: &Path) -> Line {
 
 fn auth_dir_line(path: &Path) -> Line {
     let shown = path.display();
-    // Opening it would make it.
+    // Opening the folder would create it.
     if path.is_absolute() && !path.exists() {
         return Line::Fine(format!("{shown} does not exist yet, and will be created"));
     }
@@ -135,7 +135,7 @@ fn auth_dir_line(path: &Path) -> Line {
     }
 }
 
-/// Each `hosts.toml`, as containerd reads it.
+/// Checks each `hosts.toml` as containerd reads it.
 fn certs_d_lines(root: &Path) -> Vec<Line> {
     let shown = root.display();
     let folders = match NodeRoot::this_machine().certs_d(root) {
@@ -171,7 +171,8 @@ fn certs_d_lines(root: &Path) -> Vec<Line> {
     lines
 }
 
-/// The configuration, and each mirror of it that containerd does not ask: credentials for it would be of no use.
+/// Checks the configuration, and reports each mirror in it that containerd does not ask: a credential for it would be
+/// useless.
 fn registries_lines(registries: &RegistriesConf, options: &Options) -> Vec<Line> {
     let entries = registries.registries();
     let files: Vec<_> = registries.files().iter().map(|path| path.display().to_string()).collect();

@@ -1,4 +1,4 @@
-//! containerd's answer to a call, read to its end, where its status is.
+//! containerd's response to a call, read to its end, where its status is.
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -11,7 +11,7 @@ use crate::body::ResponseBody;
 use crate::grpc::{Code, Status};
 use crate::upstream::CallError;
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct ContainerdAnswer {
     head: Parts,
@@ -21,7 +21,7 @@ pub(crate) struct ContainerdAnswer {
 }
 
 impl ContainerdAnswer {
-    /// Reads an answer to its end.
+    /// Reads a response to its end.
     pub(crate) async fn read(response: Response<Incoming>) -> Result<Self, CallError> {
         let (head, body) = response.into_parts();
         let collected = body.collect().await.map_err(CallError::Broken)?;
@@ -31,13 +31,13 @@ impl ContainerdAnswer {
         Ok(Self { status: status.unwrap_or_else(none), data: collected.to_bytes(), trailers, head })
     }
 
-    /// The same answer with another status.
+    /// Replaces the status of the response.
     pub(crate) fn with(mut self, status: &Status) -> Self {
         status.write(self.trailers.as_mut().unwrap_or(&mut self.head.headers));
         self
     }
 
-    /// The answer as it came.
+    /// The response as it came.
     pub(crate) fn into_response(self) -> Response<ResponseBody> {
         let data = Some(self.data).filter(|data| !data.is_empty());
         Response::from_parts(self.head, ResponseBody::Whole { data, trailers: self.trailers })

@@ -1,4 +1,4 @@
-//! The decision: which calls containerd gets for one pull, in which order, each with a credential for one host.
+//! Decides which calls containerd gets for one pull and in which order, each with a credential for one host.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use pullwright_engine::registries::{NotAsked, PullBy, RegistriesConf};
 
 use crate::auth_config::AuthConfig;
 
-/// Everything that the calls are decided from.
+/// The inputs of the decision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallInputs<'a> {
     /// The image.
     pub(crate) reference: &'a Reference,
-    /// The node's `registries.conf`: the sources in their order.
+    /// The node's `registries.conf`, which gives the sources and their order.
     pub(crate) registries: &'a RegistriesConf,
-    /// The endpoints that containerd asks for images of that host; the last is the registry itself.
+    /// The endpoints that containerd asks for images of that host; the last one is the registry itself.
     pub(crate) endpoints: &'a [ContainerdEndpoint],
     /// The credentials.
     pub(crate) file: &'a AuthFile,
 }
 
-/// The calls, in order, and the sources without a call.
+/// The calls in order, and the sources that get none.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Calls {
     pub(crate) calls: Vec<Call>,
@@ -39,45 +39,45 @@ pub(crate) struct Call {
 /// Where the credential of a call comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CredentialOrigin {
-    /// That of the auth file for this source, `host/repository`.
+    /// The auth file's credential for this source, `host/repository`.
     Source {
         repository: String,
         host: String,
-        /// Whether containerd asks that host for this image, by its `hosts.toml`.
+        /// Whether containerd asks that host for this image, according to its `hosts.toml`.
         asked: bool,
     },
-    /// What the kubelet sent: the Pod's `imagePullSecrets`.
+    /// The credential that the kubelet sent: the Pod's `imagePullSecrets`.
     Kubelet,
 }
 
-/// A source without a call, and why.
+/// A source that gets no call, and why.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SkippedSource {
     pub(crate) repository: String,
     pub(crate) why: NoCall,
 }
 
-/// Why a source has no call.
+/// Why a source gets no call.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoCall {
-    /// The file has nothing for it; it is asked anonymously within the other calls.
+    /// The file has no credential for it; containerd asks it anonymously during the other calls.
     #[error("no credential")]
     Nothing,
-    /// The file names a program.
+    /// The file names a credential helper.
     #[error("its credential helper {0:?} is not run by this service")]
     Helper(String),
     /// The entry is broken.
     #[error("{0}")]
     Broken(String),
-    /// A password without a user name.
+    /// The credential has a password but no user name.
     #[error("its credential has no user name")]
     NoUser,
-    /// `registries.conf` forbids asking there.
+    /// `registries.conf` blocks the source.
     #[error("blocked by {0:?} in registries.conf")]
     Blocked(String),
 }
 
-/// Decides the calls with the credentials of a file.
+/// Decides the calls for the credentials of a file.
 pub(crate) fn decide(inputs: &CallInputs<'_>) -> Calls {
     let mut decided = Calls::default();
     let route = inputs.registries.route(inputs.reference, PullBy::of(inputs.reference));
@@ -94,7 +94,8 @@ pub(crate) fn decide(inputs: &CallInputs<'_>) -> Calls {
             Err(why) => decided.passed_over.push(SkippedSource { repository, why }),
         }
     }
-    // A host that containerd does not ask cannot be what makes the pull work, if its files are those that we read.
+    // Hosts that containerd does not ask come last: they cannot make the pull work, provided that containerd uses the
+    // files that we read.
     decided.calls.sort_by_key(|call| matches!(call.origin, CredentialOrigin::Source { asked: false, .. }));
     decided
 }
@@ -115,7 +116,8 @@ fn call(inputs: &CallInputs<'_>, source: &Reference) -> Result<Call, NoCall> {
     Ok(Call { origin: CredentialOrigin::Source { repository, host, asked: endpoint.is_some() }, auth })
 }
 
-/// The call with what the kubelet sent. It was chosen by the image's own name: it is for that registry, not for its mirrors.
+/// The call with the kubelet's credential. It was chosen by the image's own name, so it is for that registry and not
+/// for its mirrors.
 pub(crate) fn with_kubelets(reference: &Reference, endpoints: &[ContainerdEndpoint], auth: &[u8]) -> Calls {
     let own = endpoint_of(reference, endpoints, reference.domain()).map(ContainerdEndpoint::server_address);
     let auth = AuthConfig::of_kubelet(auth, own.as_deref());
@@ -123,7 +125,7 @@ pub(crate) fn with_kubelets(reference: &Reference, endpoints: &[ContainerdEndpoi
     Calls { calls, passed_over: Vec::new() }
 }
 
-/// Under which name containerd contacts `host` for this image.
+/// The endpoint through which containerd contacts `host` for this image.
 fn endpoint_of<'a>(
     reference: &Reference,
     endpoints: &'a [ContainerdEndpoint],
@@ -134,7 +136,7 @@ fn endpoint_of<'a>(
     named.or_else(|| if host == reference.domain() { own() } else { None })
 }
 
-/// Whether an endpoint is the host of an image name, which may be written without the port of its scheme.
+/// Whether an endpoint is the host of an image name, which may omit the default port of its scheme.
 pub(crate) fn is_host(endpoint: &ContainerdEndpoint, host: &str) -> bool {
     let port = match endpoint.scheme.to_string().as_str() {
         "http" => ":80",
@@ -145,7 +147,7 @@ pub(crate) fn is_host(endpoint: &ContainerdEndpoint, host: &str) -> bool {
 }
 
 impl CredentialOrigin {
-    /// The host for counters.
+    /// The host to show in metrics.
     pub(crate) fn host(&self) -> &str {
         match self {
             Self::Source { host, .. } => host,

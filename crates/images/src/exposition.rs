@@ -1,4 +1,4 @@
-//! The counters on a local socket, in the least HTTP that a scraper understands.
+//! Serves the metrics on a local socket, with just enough HTTP for a scraper.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use tokio::time::timeout;
 use crate::listen::{ListenError, listen};
 use crate::metrics::Metrics;
 
-/// The most that is read of a request.
+/// How much of a request to read at most.
 const MAX_REQUEST: usize = 8 << 10;
-/// How long a scraper may take to ask and to read.
+/// How long a scraper may take for its request and for reading the response.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Answers whoever connects.
+/// Answers every connection.
 pub(crate) async fn expose(path: &Path, metrics: Arc<Metrics>) -> Result<(), ListenError> {
     let listening = listen(path).await?;
     tokio::spawn(async move {

@@ -1,18 +1,18 @@
-//! gRPC as far as it is ours: one message in its frame, a status in headers, a deadline in a header.
+//! The parts of gRPC that we need: one message in its frame, a status in headers, a deadline in a header.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-/// Where a call says how long it may take.
+/// The header that says how long a call may take.
 pub(crate) const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
-/// The status once more with details, which a client believes before it believes the other two.
+/// The status once more, with details. Clients prefer it to the other two headers.
 const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 
-/// Before each message: whether it is compressed, and its length.
+/// The header of each message: a compression flag and the length.
 const FRAME_HEADER: usize = 5;
 
 /// A status code.
@@ -29,7 +29,7 @@ impl Code {
     pub(crate) const UNAVAILABLE: Self = Self(14);
 }
 
-/// How a call ended.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) code: Code,
@@ -41,28 +41,28 @@ impl Status {
         Self { code, message: message.into() }
     }
 
-    /// The status in `headers`, which are trailers or those of an answer without a body.
+    /// Reads the status from `headers`, which are trailers or the headers of a response without a body.
     pub(crate) fn read(headers: &HeaderMap) -> Option<Self> {
         let code = code(headers)?;
         let message = headers.get(MESSAGE).map(|value| decode(value.as_bytes())).unwrap_or_default();
         Some(Self { code, message })
     }
 
-    /// The headers of an answer that is this status and nothing else.
+    /// The headers of a response that has only this status.
     pub(crate) fn headers(&self) -> HeaderMap {
         let mut headers = self.trailers();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
         headers
     }
 
-    /// The trailers that say this status.
+    /// The trailers with this status.
     pub(crate) fn trailers(&self) -> HeaderMap {
         let mut headers = HeaderMap::with_capacity(3);
         self.write(&mut headers);
         headers
     }
 
-    /// Says this status in `headers` in place of the one that is there.
+    /// Writes this status to `headers`, replacing the one that is there.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         headers.remove(DETAILS);
         headers.insert(STATUS, HeaderValue::from(self.code.0));
@@ -75,11 +75,11 @@ impl Status {
 /// The status code in `headers`.
 pub(crate) fn code(headers: &HeaderMap) -> Option<Code> {
     let value = headers.get(STATUS)?;
-    // What is not a number is an error that cannot be told, as clients have it.
+    // Like other clients, treat a value that is not a number as an unknown error.
     Some(value.to_str().ok().and_then(|text| text.parse().ok()).map_or(Code::UNKNOWN, Code))
 }
 
-/// The one message of a request, unless it is compressed, cut, or not alone.
+/// The one message of a request; `None` if it is compressed, incomplete or not the only one.
 pub(crate) fn message(body: &Bytes) -> Option<Bytes> {
     let (header, _) = body.split_at_checked(FRAME_HEADER)?;
     let [compressed, length @ ..] = <[u8; FRAME_HEADER]>::try_from(header).ok()?;
@@ -88,7 +88,7 @@ pub(crate) fn message(body: &Bytes) -> Option<Bytes> {
     (compressed == 0 && message.len() == length).then_some(message)
 }
 
-/// A message in its frame.
+/// Puts a message in its frame.
 pub(crate) fn frame(message: &[u8]) -> Bytes {
     let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
     let mut body = Vec::with_capacity(FRAME_HEADER + message.len());
@@ -98,7 +98,7 @@ pub(crate) fn frame(message: &[u8]) -> Bytes {
     body.into()
 }
 
-/// How long a call may take; none if it says nothing, or nothing that can be read.
+/// How long a call may take; `None` if the header is missing or invalid.
 pub(crate) fn timeout(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(TIMEOUT)?.to_str().ok()?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -117,7 +117,7 @@ pub(crate) fn timeout(headers: &HeaderMap) -> Option<Duration> {
     })
 }
 
-/// A time as a call says it: eight digits at most, so the unit grows with it.
+/// Formats a time for the header. It has at most eight digits, so longer times use a larger unit.
 pub(crate) fn timeout_value(left: Duration) -> HeaderValue {
     let units = [("u", left.as_micros()), ("m", left.as_millis()), ("S", u128::from(left.as_secs()))];
     let (unit, count) =
@@ -125,7 +125,7 @@ pub(crate) fn timeout_value(left: Duration) -> HeaderValue {
     HeaderValue::from_str(&format!("{count}{unit}")).unwrap_or(HeaderValue::from_static("99999999S"))
 }
 
-/// Percent encoding, as a header demands of a message: all but printable ASCII, and the sign itself.
+/// Percent-encodes a status message for a header: everything but printable ASCII, and `%` itself.
 fn encode(message: &str) -> String {
     message.bytes().fold(String::with_capacity(message.len()), |mut text, byte| {
         match byte {

@@ -1,4 +1,4 @@
-//! `pullwright-images`: the CRI image service in front of containerd that does CRI-O's half of the auth-file contract.
+//! `pullwright-images`: a CRI image service in front of containerd that does CRI-O's half of the auth-file contract.
 //!
 //! ```text
 //! kubelet ─► serve ─► service ──────────────── any call, as it is ───────────────► upstream ─► containerd
@@ -7,9 +7,9 @@
 //!                             └── one call for each, auth replaced, until one works ────┘
 //! ```
 //!
-//! It is an HTTP/2 proxy: a call's path, headers, messages and trailers go through as they come, so deadlines, metadata,
-//! streams, compression, unknown fields and methods of the future need no code here. Dropping one side resets the other:
-//! that is cancellation. Only a pull is read.
+//! It is an HTTP/2 proxy: a call's path, headers, messages and trailers pass through unchanged, so deadlines, metadata,
+//! streams, compression, unknown fields and future methods need no code here. Dropping one side resets the other: that
+//! is cancellation. The service reads only pulls.
 
 mod answer;
 mod auth_config;
@@ -52,18 +52,18 @@ use crate::upstream::Upstream;
 pub use listen::ListenError;
 pub use options::{Command, Options, parse};
 
-/// Why the service does not serve.
+/// Why the service cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No socket.
+    /// The socket could not be opened.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The system has no room for the event loop.
+    /// The operating system refused what the event loop needs.
     #[error("cannot start: {0}")]
     Start(io::Error),
 }
 
-/// The whole program: parses, runs, maps what happened to an exit code.
+/// The whole program: parses the command line, runs the command and returns an exit code.
 #[must_use]
 pub fn main(
     arguments: impl IntoIterator<Item = OsString>,
@@ -91,17 +91,18 @@ pub fn main(
 }
 
 fn run(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
-    // No core file: it would hold the credentials of the pulls that run.
+    // Write no core file: it would hold the credentials of running pulls.
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // For the files of pulls, each read in well under a millisecond; a thousand pulls at once need no thousand threads.
+        // For the files of pulls. Each read takes well under a millisecond; even a thousand pulls at once need few
+        // threads.
         .max_blocking_threads(4)
         .thread_keep_alive(Duration::from_secs(1))
         .build()
         .map_err(Error::Start)?;
     let ended = runtime.block_on(start(options, var));
-    // What still reads a file has nobody left to tell.
+    // Nobody waits for the result of a file that is still being read.
     runtime.shutdown_background();
     ended
 }
@@ -120,7 +121,7 @@ async fn start(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Resu
     let upstream = Upstream::new(options.containerd.clone(), metrics.clone());
     let node = NodeConfiguration::new(options.clone(), var, metrics.clone());
     let service = Arc::new(Service::new(upstream, node, metrics.clone()));
-    // Only now that somebody listens: from here on plugins hand out tickets.
+    // Only now that the service listens: from here on, plugins give out tickets.
     tickets::announce(&options);
     tokio::spawn(sweep::run(options.clone(), metrics));
     if let Some(every) = notify.watchdog {
@@ -145,7 +146,7 @@ async fn start(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Resu
     Ok(())
 }
 
-/// Tells systemd that calls are being served: this runs on the thread that serves them.
+/// Tells systemd that calls are being served. It runs on the thread that serves them.
 async fn alive(notify: Arc<Notify>, every: Duration) {
     let mut tick = tokio::time::interval(every);
     loop {
@@ -157,7 +158,7 @@ async fn alive(notify: Arc<Notify>, every: Duration) {
 fn say(text: &str) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
-        // Whoever stopped reading has what they wanted.
+        // A reader that closes the pipe has what it wanted.
         _ => ExitCode::SUCCESS,
     }
 }

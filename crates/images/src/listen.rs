@@ -1,4 +1,5 @@
-//! The socket: for root only, in place at once with the right mode, and never taken from somebody who listens there.
+//! The service's socket: only for its owner, in place at once with the right mode, and never taken from a process that
+//! listens there.
 
 use std::fs;
 use std::io;
@@ -13,46 +14,46 @@ use tokio::net::{UnixListener, UnixStream};
 pub(crate) struct Listening {
     pub(crate) listener: UnixListener,
     path: PathBuf,
-    /// What tells it from a socket that somebody else has put there since.
+    /// Tells it from a socket that somebody else has put there since.
     inode: (u64, u64),
 }
 
-/// Why there is no socket.
+/// Why the socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Somebody answers there.
+    /// Another process listens on the path.
     #[error("somebody listens on {path:?} already: stop it, or choose another path")]
     Living {
         /// The socket.
         path: PathBuf,
     },
-    /// Something else stands there.
+    /// Something other than a socket is at the path.
     #[error("{path:?} is not a socket: remove it, or choose another path")]
     NotASocket {
         /// The path.
         path: PathBuf,
     },
-    /// It cannot be made.
+    /// The socket cannot be created.
     #[error("cannot listen on {path:?}: {source}")]
     Bind {
         /// The socket.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
 }
 
-/// What stands at the path of a socket.
+/// What is at the path of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SocketState {
     Nothing,
-    /// A socket that nobody listens on: its owner died.
+    /// A socket that nobody listens on, because its owner died.
     Stale,
     Living,
     NotASocket,
 }
 
-/// Looks what stands at `path`.
+/// Checks what is at `path`.
 pub(crate) async fn look(path: &Path) -> io::Result<SocketState> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => return Ok(SocketState::NotASocket),
@@ -63,7 +64,7 @@ pub(crate) async fn look(path: &Path) -> io::Result<SocketState> {
     match UnixStream::connect(path).await {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(SocketState::Stale),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(SocketState::Nothing),
-        // Even who is too busy to be connected to is alive.
+        // A process that is too busy to accept a connection is alive too.
         Ok(_) | Err(_) => Ok(SocketState::Living),
     }
 }
@@ -79,7 +80,8 @@ pub(crate) async fn listen(path: &Path) -> Result<Listening, ListenError> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(failed)?;
     }
-    // Beside it and then moved: the path never shows a socket that nobody listens on, or that others may use.
+    // Create it beside the path and then rename it, so that the path never shows a socket that nobody listens on or
+    // that others may use.
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));
     let beside = PathBuf::from(beside);
@@ -99,7 +101,7 @@ pub(crate) async fn listen(path: &Path) -> Result<Listening, ListenError> {
 impl Drop for Listening {
     fn drop(&mut self) {
         if inode(&self.path).is_ok_and(|inode| inode == self.inode) {
-            // If it stays, the next start replaces it.
+            // If this fails, the next start replaces it.
             let _ = fs::remove_file(&self.path);
         }
     }

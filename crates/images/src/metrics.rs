@@ -1,4 +1,4 @@
-//! What is counted, and its text for Prometheus.
+//! The service's metrics, and their text for Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::grpc::Code;
 
-/// Where the methods of the service are.
+/// The path prefix of the service's methods.
 pub(crate) const SERVICE: &str = "/runtime.v1.ImageService/";
 
-/// The methods that have a name of their own here; what is newer is counted together, as a caller chooses its path.
+/// The methods that have their own label. All others are counted together, because a caller can choose any path.
 const METHODS: [&str; 6] =
     ["ImageFsInfo", "ImageStatus", "ListImages", "PullImage", "RemoveImage", "StreamImages"];
 
@@ -32,18 +32,18 @@ struct Counters {
     swept: u64,
 }
 
-/// What came of looking for an auth file.
+/// The result of looking for an auth file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Claimed {
     /// It was taken.
     Taken,
     /// There was none.
     Absent,
-    /// It was there and could not be taken or read.
+    /// It was there but could not be taken or read.
     Failed,
 }
 
-/// How a call with one credential ended.
+/// The result of a call with one credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PullResult {
     /// The image is there.
@@ -53,7 +53,7 @@ pub(crate) enum PullResult {
 }
 
 impl Metrics {
-    /// Begins to measure a call of the method at `path`.
+    /// Starts to measure a call of the method at `path`.
     pub(crate) fn call(self: &Arc<Self>, path: &str) -> CallTimer {
         let name = path.strip_prefix(SERVICE);
         let method = METHODS.into_iter().find(|method| Some(*method) == name).unwrap_or("other");
@@ -81,13 +81,13 @@ impl Metrics {
         self.counters().swept += files as u64;
     }
 
-    /// The counters in Prometheus' text format.
+    /// The metrics in Prometheus' text format.
     pub(crate) fn render(&self) -> String {
         self.counters().render()
     }
 
     fn counters(&self) -> MutexGuard<'_, Counters> {
-        // Counters are whole at any moment; whoever panicked with them has only counted too little.
+        // The counters are always consistent; a thread that panicked while holding them has only missed a count.
         self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -161,7 +161,7 @@ fn labels<const N: usize>(pairs: [(&str, &str); N]) -> String {
     format!("{{{}}}", pairs.join(","))
 }
 
-/// Measures one call. One that is dropped before its status came was cancelled.
+/// Measures one call. A call that is dropped before its status came was cancelled.
 #[derive(Debug)]
 pub(crate) struct CallTimer {
     metrics: Arc<Metrics>,
@@ -175,7 +175,7 @@ impl CallTimer {
         self.running
     }
 
-    /// The call ended, and how. Only the first end counts.
+    /// Records the end of the call and its status. Only the first end counts.
     pub(crate) fn end(&mut self, code: Code) {
         if !std::mem::take(&mut self.running) {
             return;

@@ -1,4 +1,4 @@
-//! The node's files, read for one pull: the auth file is taken and is gone before the pull begins.
+//! Reads the node's files for one pull. The auth file is taken and removed before the pull begins.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,51 +21,51 @@ use crate::options::Options;
 use crate::report::{Level, report};
 use crate::request::PullRequest;
 
-/// What is to be done about a pull.
+/// How to handle a pull.
 #[derive(Debug)]
 pub(crate) enum Prepared {
-    /// Nothing of ours.
+    /// Pass the call on unchanged.
     PassThrough,
-    /// Nothing to show: what the kubelet sent was a ticket, and its file has nothing for this pull.
+    /// Pass the call on without a credential: the kubelet sent a ticket, and its file has nothing for this pull.
     WithoutAuth,
-    /// These calls.
+    /// Make these calls.
     Calls(Calls),
 }
 
-/// Why a pull cannot begin although there are credentials for it.
+/// Why a pull cannot begin even though there are credentials for it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
-    /// There is a file and it cannot be taken.
+    /// The auth file exists but cannot be taken.
     #[error(transparent)]
     Claim(#[from] ClaimError),
-    /// There is a ticket and no folder with its file.
+    /// There is a ticket, but the folder with its file cannot be used.
     #[error(transparent)]
     Folder(FolderError),
-    /// The file is no auth file; CRI-O refuses too.
+    /// The file is not an auth file. CRI-O refuses it too.
     #[error("the auth file of namespace {namespace} for {repository} cannot be used: {source}")]
     File { namespace: String, repository: String, source: DocumentError },
-    /// Its file is no longer there.
+    /// The ticket's file is no longer there.
     #[error(
         "the credentials for this pull are gone: the file for {repository} in namespace {namespace} was used by this ticket \
          before, or waited too long for the pull to begin (--remove-tickets-after of crio-credential-provider); the kubelet \
          will ask for new ones"
     )]
     TicketGone { namespace: String, repository: String },
-    /// Something else than a ticket.
+    /// The password is not a ticket.
     #[error(transparent)]
     NotATicket(#[from] NotATicket),
-    /// The plugin works as for CRI-O.
+    /// The plugin is configured for CRI-O.
     #[error(
         "crio-credential-provider wrote an auth file for {repository} in namespace {namespace} without a ticket, so nobody \
          knows which Pod it is for: add --deliver ticket to its args in the kubelet's credential provider configuration"
     )]
     FileWithoutTicket { namespace: String, repository: String },
-    /// The node's `registries.conf` is broken; CRI-O refuses too.
+    /// The node's `registries.conf` is broken. CRI-O refuses it too.
     #[error(transparent)]
     Registries(#[from] LoadError),
 }
 
-/// The files of this machine.
+/// The configuration files of this machine.
 #[derive(Debug)]
 pub(crate) struct NodeConfiguration {
     options: Options,
@@ -83,14 +83,14 @@ impl NodeConfiguration {
         Self { options, loader, metrics }
     }
 
-    /// Takes the auth file of the pull, and decides.
+    /// Takes the auth file of the pull and decides which calls to make.
     ///
     /// # Errors
-    /// If there is a file and it is of no use, or a ticket and no file.
+    /// If the auth file cannot be used, or if there is a ticket without a file.
     pub(crate) fn prepare(&self, request: &PullRequest) -> Result<Prepared, Refused> {
         let auth = request.auth();
         let ticket = auth.as_deref().and_then(AuthConfig::ticket).transpose()?;
-        // What is not a reference, containerd refuses in its own words.
+        // Let containerd refuse an invalid reference in its own words.
         let Ok(reference) = Reference::parse(Dialect::Kubelet, &request.image) else {
             return Ok(if ticket.is_some() { Prepared::WithoutAuth } else { Prepared::PassThrough });
         };
@@ -99,7 +99,7 @@ impl NodeConfiguration {
         if let Some(error) = unreadable {
             report(Level::Error, format_args!("{request}: {error}; it counts as if it were not there"));
         }
-        // A ticket has done its duty: it is for us, and no registry ever sees it.
+        // A ticket is only for us: no registry ever sees it.
         let kubelet = auth.as_deref().filter(|auth| ticket.is_none() && AuthConfig::shows(auth));
         let pulled = reference.clone().or_latest();
         let of_file = |(file, registries): (AuthFile, RegistriesConf)| {
@@ -108,7 +108,7 @@ impl NodeConfiguration {
         };
         let calls = match (file, kubelet) {
             (Some(file), _) => of_file((file, self.registries()?)),
-            // The Pod's own `imagePullSecrets` come before the node's, as with CRI-O.
+            // As in CRI-O, the Pod's own `imagePullSecrets` come before the node's credentials.
             (None, Some(auth)) if self.has_mirrors(request, &reference) => {
                 with_kubelets(&reference, &endpoints, auth)
             }
@@ -124,8 +124,8 @@ impl NodeConfiguration {
         Ok(Prepared::Calls(calls))
     }
 
-    /// Whether the image may be pulled from another registry than the one in its name. Such a registry must not be shown a
-    /// credential for that one.
+    /// Whether the image may be pulled from a registry other than the one in its name. Such a registry must not see a
+    /// credential that is for the named one.
     fn has_mirrors(&self, request: &PullRequest, reference: &Reference) -> bool {
         match self.registries() {
             Ok(registries) => any_pull(&registries, reference).elsewhere,
@@ -136,7 +136,7 @@ impl NodeConfiguration {
         }
     }
 
-    /// Takes the auth file of a pull that will not begin, so that it does not stay.
+    /// Takes the auth file of a pull that will not begin, so that the file does not stay.
     pub(crate) fn discard(&self, request: &PullRequest) {
         let ticket = request.auth().as_deref().and_then(AuthConfig::ticket);
         let reference = Reference::parse(Dialect::Kubelet, &request.image);
@@ -147,11 +147,11 @@ impl NodeConfiguration {
         }
     }
 
-    /// The auth file of the ticket, for the Pod's namespace and this repository. It is read and removed at once: while the
-    /// pull runs the credential is in memory only, so there is no way out of the pull on which it stays.
+    /// Takes the ticket's auth file for the Pod's namespace and this repository. The file is read and removed at once:
+    /// during the pull the credential is only in memory, so it cannot stay behind however the pull ends.
     ///
-    /// A pull without a ticket gets none. That there is a file for it all the same means that the plugin works as for
-    /// CRI-O; to go on in silence would leave people with a registry's "unauthorized".
+    /// A pull without a ticket gets no file. If there is a file all the same, the plugin is configured for CRI-O.
+    /// Ignoring that would leave people with nothing but a registry's "unauthorized".
     fn claim(
         &self,
         request: &PullRequest,
@@ -181,11 +181,11 @@ impl NodeConfiguration {
         file.map(Some)
     }
 
-    /// Takes a file and removes it.
+    /// Takes a file, reads it and removes it.
     fn take(&self, name: &AuthFileName, ticket: Option<&Ticket>) -> Result<Option<Vec<u8>>, Refused> {
         let folder = match AuthFolder::open(&self.options.auth_dir) {
             Ok(folder) => folder,
-            // Images that need no credential must still be pulled, as with CRI-O.
+            // As in CRI-O, images that need no credential must still be pulled.
             Err(error) if ticket.is_none() => {
                 report(Level::Error, format_args!("pulling without auth files: {error}"));
                 return Ok(None);
@@ -202,7 +202,7 @@ impl NodeConfiguration {
         Ok(Some(text?))
     }
 
-    /// The node's own credentials, for pulls without an auth file. What is wrong with them stops no pull.
+    /// The node's own credentials, for pulls without an auth file. A problem with them stops no pull.
     fn nodes_own(&self) -> Option<(AuthFile, RegistriesConf)> {
         let path = self.options.global_auth_file.as_deref()?;
         let file = match NodeRoot::this_machine().read(path) {
@@ -223,16 +223,17 @@ impl NodeConfiguration {
     }
 }
 
-/// Which endpoints containerd asks for the images of a host.
+/// The endpoints that containerd asks for the images of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints {
-    /// In the order in which they are asked.
+    /// In the order in which containerd asks them.
     pub(crate) endpoints: Vec<ContainerdEndpoint>,
-    /// Why the file that says so cannot be read. containerd then asks the registry alone, and so the list names it alone.
+    /// Why the file that lists them cannot be read. containerd then asks only the registry itself, so the list has only
+    /// that.
     pub(crate) unreadable: Option<UnreadableHosts>,
 }
 
-/// A `hosts.toml`, or the folder around it, that is there and cannot be read.
+/// A `hosts.toml`, or the folder around it, that exists but cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}: {source}", path.display())]
 pub(crate) struct UnreadableHosts {
@@ -240,7 +241,8 @@ pub(crate) struct UnreadableHosts {
     source: io::Error,
 }
 
-/// The endpoints of `host`: the first folder of `certs_d` that has an entry for it counts, as in containerd's `config_path`.
+/// The endpoints of `host`. As in containerd's `config_path`, the first folder of `certs_d` that has an entry for it
+/// counts.
 pub(crate) fn endpoints(certs_d: &[PathBuf], host: &str) -> Endpoints {
     let node = NodeRoot::this_machine();
     let mut found = CertsD::default();

@@ -1,5 +1,5 @@
-//! What the service does, by its command line and its environment; the table of its options, from which parsing, `--help` and
-//! the documentation come.
+//! The service's command line and environment, and the table of its options. Parsing, `--help` and the documentation
+//! all use this table.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use pullwright_handover::Bounds;
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Serve.
+    /// Serve calls.
     Serve(Options),
-    /// Look whether the service could serve, and print what is wrong.
+    /// Check whether the service could run here, and print what is wrong.
     Check(Options),
     /// `--help`.
     Help,
@@ -68,7 +68,7 @@ impl Default for Options {
     }
 }
 
-/// What options set while they are read.
+/// What the options set while they are parsed.
 #[derive(Default)]
 pub(crate) struct Settings {
     options: Options,
@@ -227,10 +227,10 @@ const FLAGS: &[Flag<Settings>] = &[
     Flag::question("version", "print the version", |settings| settings.question = Some(Command::Version)),
 ];
 
-/// Parses the command line over the environment.
+/// Parses the command line on top of the environment.
 ///
 /// # Errors
-/// An option that is not one, or a value that it does not take.
+/// If an option is unknown, or its value is not valid.
 pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     var: &impl Fn(&str) -> Option<OsString>,
@@ -242,7 +242,7 @@ pub fn parse(
 }
 
 impl Options {
-    /// Where `registries.conf` is, in the environment that `var` gives.
+    /// Where to find `registries.conf`, in the environment that `var` gives.
     pub(crate) fn loader(&self, var: &dyn Fn(&str) -> Option<OsString>) -> LoaderEnv {
         let mut loader = LoaderEnv::from_vars(var, rustix::process::getuid().as_raw());
         loader.conf.clone_from(&self.registries_conf);
@@ -251,7 +251,7 @@ impl Options {
     }
 }
 
-/// The path of a socket, also as the kubelet writes it.
+/// The path of a socket, with or without the kubelet's `unix://`.
 fn socket(value: Value) -> Result<PathBuf, Rejected> {
     let path = match value.as_os_str().to_str().and_then(|text| text.strip_prefix("unix://")) {
         Some(path) => PathBuf::from(path),

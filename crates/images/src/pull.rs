@@ -1,4 +1,4 @@
-//! A pull: the auth file is claimed, and containerd is called with each credential in turn until one leads to the image.
+//! A pull: claims the auth file and calls containerd with each credential in turn until one leads to the image.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +21,7 @@ use crate::report::{Level, report};
 use crate::request::PullRequest;
 use crate::service::{CallAnswer, Service, end, ending};
 
-/// The largest request that is read; containerd takes as much.
+/// The largest request to read, the same as in containerd.
 const MAX_REQUEST: usize = 16 << 20;
 
 impl Service {
@@ -69,7 +69,7 @@ impl Service {
         }
     }
 
-    /// Reads the files for a pull, away from the thread that serves.
+    /// Reads the files for a pull on another thread than the one that serves calls.
     async fn prepare(&self, request: PullRequest) -> Result<Prepared, Status> {
         let node = self.node.clone();
         match tokio::task::spawn_blocking(move || node.prepare(&request)).await {
@@ -80,13 +80,13 @@ impl Service {
     }
 }
 
-/// Some callers say how long their message is, and another one takes its place.
+/// Removes the content length: some callers send it, and the message is replaced by another.
 fn without_length(mut head: Parts) -> Parts {
     head.headers.remove(CONTENT_LENGTH);
     head
 }
 
-/// The whole body of a request.
+/// Reads the whole body of a request.
 async fn read(body: Incoming) -> Result<Bytes, Status> {
     match Limited::new(body, MAX_REQUEST).collect().await {
         Ok(body) => Ok(body.to_bytes()),
@@ -98,7 +98,7 @@ async fn read(body: Incoming) -> Result<Bytes, Status> {
     }
 }
 
-/// A pull that is being carried out.
+/// A pull in progress.
 struct Pull<'a> {
     service: &'a Service,
     head: Parts,
@@ -119,7 +119,7 @@ impl Pull<'_> {
             };
             let outcome = match called {
                 Ok(outcome) => outcome,
-                // containerd is gone, which no other credential mends.
+                // containerd is gone; another credential would not help.
                 Err(error) => return Ok(end(timer, &error.into_status()?)),
             };
             let code = outcome.status.code;
@@ -133,7 +133,7 @@ impl Pull<'_> {
                 return Ok(outcome.into_response());
             }
             self.service.metrics.pulled(PullResult::Failed, origin.host());
-            // Without containerd's words: for what the kubelet sent they may repeat it.
+            // Leave out containerd's message: it may repeat the credential that the kubelet sent.
             report(
                 Level::Warning,
                 format_args!("{}: failed with the credential for {origin}, code {}", self.request, code.0),
@@ -148,7 +148,7 @@ impl Pull<'_> {
         Ok(end(timer, &answer::too_late(&earlier)))
     }
 
-    /// The caller's request with another `auth`, and the time that is left; none when its time is over.
+    /// The caller's request with another `auth` and the remaining time; `None` if no time is left.
     fn with_auth(&self, auth: &[u8]) -> Option<Request<RequestBody>> {
         let mut head = without_length(self.head.clone());
         if let Some(allowed) = grpc::timeout(&head.headers) {

@@ -1,7 +1,7 @@
-//! `PullImageRequest` as far as it matters: which image, for which namespace, with what the kubelet would show.
+//! The parts of `PullImageRequest` that matter: the image, the namespace and the kubelet's credential.
 //!
-//! Of the message only these fields are read, and only `auth` is ever replaced. All other bytes go on as they came,
-//! those of fields that are not known here as well.
+//! Only these fields of the message are read, and only `auth` is ever replaced. All other bytes pass through unchanged,
+//! including fields that we do not know.
 
 use std::fmt;
 
@@ -18,21 +18,21 @@ const SANDBOX_METADATA: u64 = 1;
 /// `PodSandboxMetadata.namespace`
 const METADATA_NAMESPACE: u64 = 3;
 
-/// A request of the kubelet.
+/// A request from the kubelet.
 #[derive(Clone)]
 pub(crate) struct PullRequest {
     message: Bytes,
     /// The image, as the Pod names it.
     pub(crate) image: String,
-    /// The namespace of the Pod; empty if the caller names none.
+    /// The namespace of the Pod; empty if the caller gives none.
     pub(crate) namespace: String,
 }
 
 impl PullRequest {
-    /// Reads a message.
+    /// Parses a message.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is not a valid message.
     pub(crate) fn read(message: Bytes) -> Result<Self, Malformed> {
         let image = text(last_at(&message, &[IMAGE, IMAGE_IMAGE])?)?.to_owned();
         let namespace = last_at(&message, &[SANDBOX_CONFIG, SANDBOX_METADATA, METADATA_NAMESPACE])?;
@@ -40,7 +40,7 @@ impl PullRequest {
         Ok(Self { message, image, namespace })
     }
 
-    /// The message `auth`, if there is one. Several are one message in pieces.
+    /// The `auth` message, if there is one. If the field occurs several times, the pieces form one message.
     pub(crate) fn auth(&self) -> Option<Vec<u8>> {
         let mut auth = None;
         for (_, value) in Fields::of(&self.message).flatten().filter(|(number, _)| *number == AUTH) {
@@ -51,7 +51,7 @@ impl PullRequest {
 
     /// The same message with another `auth`.
     pub(crate) fn with_auth(&self, auth: &[u8]) -> Vec<u8> {
-        // At once in the right size: growing would leave copies of credentials in freed memory.
+        // Allocate the full size at once: growing would leave copies of credentials in freed memory.
         let mut edited = Vec::with_capacity(self.message.len() + auth.len() + 16);
         self.copy_without_auth(&mut edited);
         append(&mut edited, 2, auth);
@@ -77,15 +77,15 @@ impl PullRequest {
     }
 }
 
-/// The pull as logs name it.
+/// Names the pull in logs.
 impl fmt::Display for PullRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} for {:?}", self.image, self.namespace)
     }
 }
 
-/// The value at the end of a path of messages. Several messages of one field are one in pieces, so the last value in
-/// any of them counts.
+/// The value at the end of a path of nested messages. If a message field occurs several times, the pieces form one
+/// message, so the last value in any of them counts.
 fn last_at<'a>(message: &'a [u8], path: &[u64]) -> Result<&'a [u8], Malformed> {
     let [number, deeper @ ..] = path else { return Ok(message) };
     let mut found = &[][..];
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// A request as a kubelet of 1.36 encodes it, with `auth` between other fields.
+    /// A request as a 1.36 kubelet encodes it, with `auth` between other fields.
     fn request(image: &str, namespace: &str, auth: &[&[u8]]) -> Vec<u8> {
         let (mut spec, mut metadata, mut sandbox, mut message) = (vec![], vec![], vec![], vec![]);
         append(&mut spec, 1, image.as_bytes());
@@ -155,7 +155,7 @@ mod tests {
     }
 
     proptest! {
-        /// The fields of any message, ours and others, of every wire type.
+        /// Builds messages from known and unknown fields, of every wire type.
         #[test]
         fn all_but_auth_stays_byte_for_byte(
             fields in proptest::collection::vec((1..40u32, 0..4u8, any::<Vec<u8>>()), 0..12),
@@ -169,7 +169,7 @@ mod tests {
                     0 => field.extend([tag, 0x96, 0x01]),
                     1 => field.extend([tag | 1, 1, 2, 3, 4, 5, 6, 7, 8]),
                     2 => field.extend([tag | 5, 1, 2, 3, 4]),
-                    // The names within must be readable for the whole to be.
+                    // These hold the names, which must be valid for the request to be read.
                     _ if number == 1 || number == 3 => append(&mut field, number, b"\x4a\x03new"),
                     _ => append(&mut field, number, &value),
                 }

@@ -1,4 +1,4 @@
-//! The life of the service: listen, serve, and end without cutting off what runs.
+//! The life of the service: listens, serves, and stops without cutting off running calls.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,19 +16,20 @@ use crate::report::{Level, report};
 use crate::service::Service;
 use crate::upstream::MAX_HEADERS;
 
-/// How long calls that are no pulls may take to end, whatever the bound for pulls.
+/// How long calls other than pulls may take to end, whatever the limit for pulls.
 const LAST_CALLS: Duration = Duration::from_secs(2);
 
-/// What is told to all connections, and how they are waited for.
+/// Tells all connections to end, and waits for them.
 struct Connections {
-    /// Says that the service ends.
+    /// Announces that the service ends.
     ending: watch::Sender<bool>,
-    /// Each connection holds a sender; when all are gone, so are they.
+    /// Each connection holds a sender; when all senders are gone, so are the connections.
     held: mpsc::Sender<()>,
     released: mpsc::Receiver<()>,
 }
 
-/// Serves until `stop`, then ends: no pull begins, those that run have `drain`, all other calls are served until then.
+/// Serves until `stop`. After that no pull begins, running pulls have `drain` to end, and all other calls are served
+/// until then.
 pub(crate) async fn serve(
     listening: Listening,
     service: Arc<Service>,
@@ -52,8 +53,8 @@ pub(crate) async fn serve(
         }
         deadline
     };
-    // What is no pull is answered until the last pull has ended: for the kubelet the service is away only for the moment of
-    // a restart.
+    // Other calls are answered until the last pull has ended, so for the kubelet the service is away only for the
+    // moment of a restart.
     let deadline = tokio::select! {
         deadline = last_pull => deadline,
         never = accept(&listening, &service, &connections) => match never {},
@@ -63,7 +64,7 @@ pub(crate) async fn serve(
 }
 
 impl Connections {
-    /// Ends each connection after the calls that it has.
+    /// Ends each connection after its current calls.
     async fn end(mut self, deadline: Instant) {
         self.ending.send_replace(true);
         drop(self.held);
@@ -83,7 +84,7 @@ async fn accept(listening: &Listening, service: &Arc<Service>, connections: &Con
                 });
             }
             Err(error) => {
-                // Out of descriptors, mostly: they come back.
+                // Usually we are out of descriptors, and some will be freed.
                 report(Level::Error, format_args!("cannot accept a connection: {error}"));
                 sleep(Duration::from_millis(100)).await;
             }
@@ -93,7 +94,8 @@ async fn accept(listening: &Listening, service: &Arc<Service>, connections: &Con
 
 async fn connection(stream: UnixStream, service: Arc<Service>, mut ending: watch::Receiver<bool>) {
     let answer = service_fn(move |request| service.clone().answer(request));
-    // The limits of HTTP/2 servers are against strangers; here the caller is root, and containerd has none.
+    // The limits of HTTP/2 servers protect against strangers. Here the caller is root, and containerd has no such
+    // limits.
     let connection = http2::Builder::new(TokioExecutor::new())
         .auto_date_header(false)
         .max_concurrent_streams(None)
@@ -103,7 +105,7 @@ async fn connection(stream: UnixStream, service: Arc<Service>, mut ending: watch
         .serve_connection(TokioIo::new(stream), answer);
     tokio::pin!(connection);
     tokio::select! {
-        // How it ended, its caller knows.
+        // The caller knows how the connection ended.
         _ = &mut connection => return,
         _ = ending.wait_for(|ending| *ending) => {}
     }

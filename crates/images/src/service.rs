@@ -1,4 +1,4 @@
-//! One call: passed through as it is, unless it is a pull.
+//! Handles one call: passes it through unchanged, unless it is a pull.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::metrics::{CallTimer, Metrics};
 use crate::node::NodeConfiguration;
 use crate::upstream::Upstream;
 
-/// The one method that is ours.
+/// The one method that we handle ourselves.
 const PULL_IMAGE: &str = "/runtime.v1.ImageService/PullImage";
 
-/// As many pulls at once as a kubelet could ever make; all of them together are the sign that none is running.
+/// More pulls at once than a kubelet could ever make. When all permits are free, no pull is running.
 const MOST_PULLS: u32 = 1 << 20;
 
-/// The answer to one call. An error resets it, with the code that containerd reset it with.
+/// The response to one call. An error resets the call, with the same code that containerd used.
 pub(crate) type CallAnswer = Result<Response<ResponseBody>, hyper::Error>;
 
-/// What all calls share.
+/// The state that all calls share.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) upstream: Upstream,
@@ -37,7 +37,7 @@ impl Service {
         Self { upstream, node: Arc::new(node), metrics, pulls }
     }
 
-    /// Answers one call. Dropping the future or the answer's body is how the caller cancels.
+    /// Answers one call. The caller cancels it by dropping the future or the response's body.
     pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> CallAnswer {
         let timer = self.metrics.call(request.uri().path());
         if request.uri().path() == PULL_IMAGE {
@@ -47,7 +47,7 @@ impl Service {
         self.pass(head, RequestBody::Stream(body), timer, None).await
     }
 
-    /// Passes a call on and its answer back, both as they come.
+    /// Passes a call on and its response back, both unchanged.
     pub(crate) async fn pass(
         &self,
         head: Parts,
@@ -57,7 +57,7 @@ impl Service {
     ) -> CallAnswer {
         match self.upstream.call(Request::from_parts(head, body)).await {
             Ok(response) => {
-                // An answer without a body has its status in its headers.
+                // A response without a body has its status in its headers.
                 if let Some(code) = grpc::code(response.headers()) {
                     timer.end(code);
                 }
@@ -67,21 +67,21 @@ impl Service {
         }
     }
 
-    /// A place among the pulls; none while the service ends.
+    /// A permit for one pull; `None` while the service is stopping.
     pub(crate) fn begin_pull(&self) -> Option<OwnedSemaphorePermit> {
         self.pulls.clone().try_acquire_owned().ok()
     }
 
-    /// Lets no further pull begin, and waits for those that run.
+    /// Lets no further pull begin, and waits for the running ones.
     pub(crate) async fn last_pull_ended(&self) {
-        // It takes every free place at once and the others as they come back, so nobody gets one meanwhile.
+        // This takes every free permit at once and the others as they are returned, so nobody gets one meanwhile.
         if let Ok(all) = self.pulls.acquire_many(MOST_PULLS).await {
             all.forget();
         }
     }
 }
 
-/// An answer that is a status and nothing else.
+/// A response that has only a status.
 pub(crate) fn end(mut timer: CallTimer, status: &Status) -> Response<ResponseBody> {
     timer.end(status.code);
     let mut response = Response::new(ResponseBody::none());
@@ -89,7 +89,7 @@ pub(crate) fn end(mut timer: CallTimer, status: &Status) -> Response<ResponseBod
     response
 }
 
-/// What a caller is told whose pull cannot begin any more.
+/// The status for a pull that can no longer begin.
 pub(crate) fn ending() -> Status {
     Status::new(Code::UNAVAILABLE, "pullwright-images is being stopped: the kubelet will try again")
 }

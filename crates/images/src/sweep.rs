@@ -1,4 +1,4 @@
-//! Removes credentials that stood too long: what a service left that was killed, and what no pull came for.
+//! Removes old credentials: files that a killed service left, and files that no pull claimed.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -9,11 +9,11 @@ use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::report::{Level, report};
 
-/// How often to look; plugins have a sweeper of their own, which looks when something is due.
+/// How often to check. Plugins have their own sweeper, which checks when a file is due.
 const EVERY: Duration = Duration::from_mins(1);
 
-/// Sweeps at once and then every minute. The first time, nothing in `in-use/` is in use: who listened here before us is
-/// dead.
+/// Sweeps at once and then every minute. The first sweep empties `in-use/`: nothing there is in use, because the
+/// service that listened here before us is dead.
 pub(crate) async fn run(options: Options, metrics: Arc<Metrics>) {
     let kept = options.bounds;
     let mut bounds = kept;

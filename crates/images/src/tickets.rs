@@ -1,4 +1,4 @@
-//! Says to plugins that tickets are taken here, for as long as this process lives.
+//! Tells plugins that this process takes tickets, for as long as it lives.
 
 use std::thread;
 
@@ -7,7 +7,8 @@ use pullwright_handover::Handover;
 use crate::options::Options;
 use crate::report::{Level, report};
 
-/// Begins to say so, on a thread of its own: a predecessor that still ends its pulls may have to be waited for.
+/// Starts the announcement on its own thread, because it may have to wait for a predecessor that is still finishing its
+/// pulls.
 pub(crate) fn announce(options: &Options) {
     let options = options.clone();
     let begun = thread::Builder::new().name("tickets".to_owned()).spawn(move || say(&options));

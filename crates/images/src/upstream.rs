@@ -1,4 +1,5 @@
-//! The connection to containerd: made when a call needs it, shared by all calls, made anew when containerd was restarted.
+//! The connection to containerd: opened when a call needs it, shared by all calls, opened again after containerd
+//! restarts.
 
 use std::error::Error as _;
 use std::io;
@@ -17,7 +18,7 @@ use crate::grpc::{Code, Status};
 use crate::metrics::Metrics;
 use crate::report::{Level, report};
 
-/// The largest headers of an answer; what a gRPC client in Go takes.
+/// The largest response headers, the same as in Go's gRPC client.
 pub(crate) const MAX_HEADERS: u32 = 16 << 20;
 
 /// containerd at its socket.
@@ -35,19 +36,19 @@ enum Current {
     Lost,
 }
 
-/// Why a call has no answer.
+/// Why a call got no response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
-    /// containerd is not there.
+    /// containerd cannot be reached.
     #[error("cannot connect to containerd at {socket:?}: {source}")]
     Connect { socket: PathBuf, source: io::Error },
-    /// The connection was lost before the answer came, or the call was reset.
+    /// The connection was lost before the response came, or the call was reset.
     #[error("containerd did not answer: {}", chain(.0))]
     Broken(hyper::Error),
 }
 
 impl CallError {
-    /// What the caller is told. A call that containerd reset is reset for the caller as well, with the same code.
+    /// The status for the caller. A call that containerd reset is reset for the caller too, with the same code.
     pub(crate) fn into_status(self) -> Result<Status, hyper::Error> {
         match self {
             Self::Broken(error) if is_reset(&error) => Err(error),
@@ -61,7 +62,7 @@ impl Upstream {
         Self { socket, metrics, current: Mutex::new(Current::Never) }
     }
 
-    /// One call. Dropping the future, or the body of the answer, cancels it.
+    /// Makes one call. Dropping the future, or the body of the response, cancels it.
     pub(crate) async fn call(
         &self,
         mut request: Request<RequestBody>,
@@ -72,7 +73,7 @@ impl Upstream {
             match sender.try_send_request(request).await {
                 Ok(response) => return Ok(response),
                 Err(mut error) => match error.take_message() {
-                    // Not a byte of it was sent: the connection had ended and nobody had noticed.
+                    // Nothing of it was sent: the connection had ended without our noticing.
                     Some(unsent) if std::mem::take(&mut again) => request = unsent,
                     _ => return Err(CallError::Broken(error.into_error())),
                 },
@@ -81,7 +82,7 @@ impl Upstream {
     }
 
     async fn connection(&self) -> Result<SendRequest<RequestBody>, CallError> {
-        // Held while connecting: of a thousand calls after a restart, one connects and the others share.
+        // Held while connecting: of a thousand calls after a restart, one connects and the others share the connection.
         let mut current = self.current.lock().await;
         if let Current::Connected(sender) = &*current
             && !sender.is_closed()
@@ -97,7 +98,7 @@ impl Upstream {
             }
             Err(source) => {
                 let error = CallError::Connect { socket: self.socket.clone(), source };
-                // Once for each time that it goes away, not for each call meanwhile.
+                // Once each time containerd goes away, not for each call meanwhile.
                 if !matches!(std::mem::replace(&mut *current, Current::Lost), Current::Lost) {
                     report(
                         Level::Warning,
@@ -110,7 +111,7 @@ impl Upstream {
     }
 }
 
-/// A connection to containerd.
+/// Opens a connection to containerd.
 pub(crate) async fn connect(socket: &Path) -> io::Result<SendRequest<RequestBody>> {
     let stream = UnixStream::connect(socket).await?;
     let (sender, connection) = Builder::new(TokioExecutor::new())
@@ -119,12 +120,12 @@ pub(crate) async fn connect(socket: &Path) -> io::Result<SendRequest<RequestBody
         .handshake(TokioIo::new(stream))
         .await
         .map_err(io::Error::other)?;
-    // How it ends, its calls are told.
+    // The calls report how the connection ends.
     tokio::spawn(async move { drop(connection.await) });
     Ok(sender)
 }
 
-/// Whether containerd reset this one call, and the connection goes on.
+/// Whether containerd reset only this call, so that the connection continues.
 pub(crate) fn is_reset(error: &hyper::Error) -> bool {
     let mut source = error.source();
     while let Some(cause) = source {
@@ -136,7 +137,7 @@ pub(crate) fn is_reset(error: &hyper::Error) -> bool {
     false
 }
 
-/// An error with its causes: hyper's own words do not have them.
+/// An error with its causes, which hyper's own message leaves out.
 fn chain(error: &hyper::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,4 +1,4 @@
-//! The answers to the kubelet: usually that there is nothing to cache, and whose pull it is.
+//! The answers to the kubelet. Most of them hold nothing to cache, and say which service account the pull is for.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,11 @@ use pullwright_engine::kubelet::exec::AuthConfig;
 use pullwright_engine::kubelet::{ApiVersion, Response};
 use pullwright_handover::Ticket;
 
-/// The answer where a file is or was handed over.
+/// The answer if a file is or was handed over.
 ///
-/// An entry for the image with empty user and password: CRI-O passes it over, and the kubelet records the pull as this
-/// service account's. Without it the kubelet would take the image for public, and let every Pod on the node use it.
+/// It has an entry for the image with an empty user and password. CRI-O ignores it, and the kubelet records the pull
+/// for this service account. Without it the kubelet would regard the image as public, and let every Pod on the node use
+/// it.
 pub(crate) fn for_this_account(version: ApiVersion, image: &str, pull_record: bool) -> Response {
     let mut response = Response::empty(version);
     if pull_record {

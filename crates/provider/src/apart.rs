@@ -1,8 +1,9 @@
-//! Keeps service accounts apart where the runtime takes files by namespace and image: CRI-O's contract.
+//! Keeps service accounts apart if the runtime takes files by namespace and image, as in CRI-O's contract.
 //!
-//! A file that was handed over may be taken by a pull whose own run of the plugin came to nothing. The kubelet would record
-//! that pull as one without credentials, and let every Pod on the node use the image from then on. So once a file was
-//! handed over for a namespace and an image, no run leaves one behind for others, and every answer says whose pull it is.
+//! A pull whose own plugin run provided nothing may take a file that was handed over for another pull. The kubelet
+//! would record that pull as one without credentials, and let every Pod on the node use the image from then on. So once
+//! a file was handed over for a namespace and an image, no run leaves a file behind for others, and every answer says
+//! which service account the pull is for.
 
 use std::time::Instant;
 
@@ -15,11 +16,12 @@ use crate::error::Error;
 use crate::outcome::PluginOutcome;
 use crate::run::{Env, namespace_of, open_handover, read_claims};
 
-/// What a run came to, and the answer to the kubelet.
+/// The outcome of a run, and the answer to the kubelet.
 type RunResult = Result<(PluginOutcome, Response), Error>;
 
-/// Passes on what a run came to; if that is no credential, and there was one for the same namespace and image before, sees to
-/// it that the pull finds none of another's, and answers that it is this service account's.
+/// Passes on the result of a run. If the run provides no credential, but there was one for the same namespace and image
+/// before, this makes sure that the pull finds no file of another pull, and answers that the pull is for this service
+/// account.
 pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: RunResult, deadline: Instant) -> RunResult {
     let has_one = provided.as_ref().is_ok_and(|(outcome, _)| outcome.provides());
     if has_one || env.options.delivery != Delivery::AuthFile || !env.options.pull_record {
@@ -29,7 +31,7 @@ pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: RunResult, deadli
     let why = match provided {
         Ok((outcome, _)) => outcome.to_string(),
         Err(error) => {
-            // The kubelet ignores the answer of a plugin that fails, so this one does not fail; the journal has the reason.
+            // The kubelet ignores the answer of a plugin that fails, so do not fail. The journal has the reason.
             env.report.failed(&error);
             error.to_string()
         }
@@ -47,10 +49,11 @@ pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: RunResult, deadli
     ))
 }
 
-/// The name of the file that was handed over for this namespace and image, if one ever was.
+/// The name of the file that was handed over for this namespace and image, if there ever was one.
 fn handed_over(env: &Env<'_>, request: &Request) -> Option<(Handover, AuthFileName)> {
     if !env.options.lock_dir.exists() && !env.options.auth_dir.exists() {
-        // The first hand-over makes both, and a reboot removes only the locks. A node that hands nothing over stays as it is.
+        // The first hand-over creates both, and a reboot removes only the locks. A node that hands nothing over is left
+        // alone.
         return None;
     }
     let claims = read_claims(request).ok()?;
@@ -61,7 +64,7 @@ fn handed_over(env: &Env<'_>, request: &Request) -> Option<(Handover, AuthFileNa
         Ok(false) => None,
         Ok(true) => Some((handover, name)),
         Err(error) => {
-            // Nobody can tell, so it counts as handed over: the other answer could open the image to everybody.
+            // If nobody can tell, count it as handed over: the other answer could open the image to everybody.
             env.report.passed_over(error);
             Some((handover, name))
         }

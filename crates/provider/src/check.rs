@@ -1,4 +1,4 @@
-//! `check`: what the plugin would do for a request in a file, as JSON. Nothing is written for the runtime.
+//! `check`: prints what the plugin would do for a request in a file, as JSON. It writes nothing for the runtime.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::run::{self, Env};
 use crate::run_log::RunLog;
 use crate::secrets::Asker;
 
-/// What `check` prints.
+/// The output of `check`.
 #[derive(Serialize)]
 struct Checked<'a> {
     /// The image, as the kubelet names it in its request.
@@ -49,8 +49,8 @@ pub(crate) fn run(
         None => ProvisionReport::no_mirrors(),
         Some(sources) => {
             let asker = claims.as_ref().map(|claims| Asker { request: &request, claims });
-            // A run passes over the Secrets that do not name a host of the pull. Whoever checks wants to know what is wrong with
-            // them, too.
+            // A run skips the Secrets that do not name a host of the pull. A person who runs `check` also wants to know
+            // what is wrong with those.
             let names = sources.iter().map(|source| source.reference.name());
             let wanted = WantedRepositories::of(names).in_every_document();
             let found = run::find_secrets(options, &node, asker, &namespace, &wanted, Instant::now())?;

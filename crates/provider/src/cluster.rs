@@ -1,7 +1,7 @@
-//! Which API server is asked, and by which certificate authority it is known.
+//! Finds the API server to ask, and the certificate authority to verify it with.
 //!
-//! The Go plugin asks `localhost:6443` unverified when it finds nothing better, so whoever binds that port is handed
-//! tokens of every Pod. Here a server is named, and a certificate authority is found, or no server is asked.
+//! The Go plugin asks `localhost:6443` unverified when it finds nothing better, so whoever binds that port gets the
+//! tokens of every Pod. This plugin asks a server only if it knows the server's address and its certificate authority.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::options::Options;
 
-/// An API server and how to know it.
+/// An API server and how to verify it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cluster {
     /// `https://host[:port]`, without a slash at the end.
@@ -34,7 +34,7 @@ pub enum ClusterError {
         /// The files that were looked for.
         looked_for: Vec<PathBuf>,
     },
-    /// A server, but nothing to verify it by.
+    /// There is a server, but nothing to verify it with.
     #[error("the certificate authority of {server} is not known: set --certificate-authority")]
     NoAuthority {
         /// The server.
@@ -48,7 +48,7 @@ pub enum ClusterError {
         /// The underlying error.
         source: io::Error,
     },
-    /// A kubeconfig that cannot be used.
+    /// A kubeconfig cannot be used.
     #[error("cannot use the kubeconfig {path:?}: {why}: set --server and --certificate-authority")]
     Kubeconfig {
         /// The file.
@@ -61,15 +61,15 @@ pub enum ClusterError {
 /// Where kubelets keep their kubeconfig: OpenShift and most distributions, kubeadm, older OpenShift.
 const KUBECONFIGS: [&str; 3] =
     ["/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf", "/etc/kubernetes/kubeconfig"];
-/// Where OpenShift tells its services the server's address.
+/// The file in which OpenShift gives its services the server's address.
 const ADDRESS: &str = "/etc/kubernetes/apiserver-url.env";
 
 impl Cluster {
-    /// Finds the server and its certificate authority: options first, then the kubeconfig's cluster, then OpenShift's
-    /// address file.
+    /// Finds the server and its certificate authority: from the options first, then from the kubeconfig's cluster, then
+    /// from OpenShift's address file.
     ///
     /// # Errors
-    /// If either is not to be found, with what to set.
+    /// If either cannot be found; the error says what to set.
     pub fn find(node: &NodeRoot, options: &Options) -> Result<Self, ClusterError> {
         let known = match (&options.server, &options.certificate_authority) {
             (Some(_), Some(_)) => None,
@@ -91,13 +91,13 @@ impl Cluster {
     }
 }
 
-/// What a kubeconfig says of its current cluster.
+/// The current cluster of a kubeconfig.
 struct Known {
     server: String,
     authority: Option<Vec<u8>>,
 }
 
-/// The current cluster of a kubeconfig; none if there is no kubeconfig.
+/// Reads the current cluster of a kubeconfig; `None` if there is no kubeconfig.
 fn kubeconfig(node: &NodeRoot, named: Option<&Path>) -> Result<Option<Known>, ClusterError> {
     let found = match named {
         Some(path) => Some((path.to_owned(), read(node, path)?)),
@@ -155,7 +155,7 @@ fn current_cluster(config: &Value) -> Result<&Value, &'static str> {
     }
 }
 
-/// The server that OpenShift's address file names.
+/// The server in OpenShift's address file.
 fn address(node: &NodeRoot) -> Result<Option<String>, ClusterError> {
     let path = Path::new(ADDRESS);
     match node.read_text(path) {
@@ -165,7 +165,7 @@ fn address(node: &NodeRoot) -> Result<Option<String>, ClusterError> {
     }
 }
 
-/// `https://host:port` of lines such as `KUBERNETES_SERVICE_HOST='api-int.example.com'`.
+/// Builds `https://host:port` from lines such as `KUBERNETES_SERVICE_HOST='api-int.example.com'`.
 fn server_of(text: &str) -> Option<String> {
     let value = |name: &str| {
         let line = text.lines().rev().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix('='))?;

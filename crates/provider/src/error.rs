@@ -1,4 +1,4 @@
-//! Why the plugin fails: one line that a person can act on.
+//! Why the plugin fails, each in one line that a person can act on.
 
 use std::io;
 use std::path::PathBuf;
@@ -32,10 +32,10 @@ pub enum Error {
     /// The token has expired.
     #[error("the service account token expired {ago} s ago: is the node's clock right?")]
     Expired {
-        /// Seconds.
+        /// How many seconds ago.
         ago: i64,
     },
-    /// The image cannot have come from a kubelet.
+    /// The image name cannot have come from a kubelet.
     #[error("the image name {image:?} is not valid: {source}")]
     Image {
         /// The image.
@@ -43,7 +43,7 @@ pub enum Error {
         /// The underlying error.
         source: ReferenceError,
     },
-    /// The node's `registries.conf` is broken; CRI-O refuses it too.
+    /// The node's `registries.conf` is broken. CRI-O refuses it too.
     #[error(transparent)]
     Registries(#[from] LoadError),
     /// No API server is known.
@@ -52,7 +52,7 @@ pub enum Error {
     /// The Secrets cannot be read.
     #[error(transparent)]
     Secrets(#[from] SecretsError),
-    /// The file cannot be named.
+    /// No file name can be derived from the image.
     #[error(transparent)]
     Name(#[from] NoImage),
     /// The auth folder cannot be used.
@@ -61,10 +61,10 @@ pub enum Error {
     /// The file cannot be written.
     #[error(transparent)]
     Put(#[from] PutError),
-    /// No ticket can be made.
+    /// No ticket can be created.
     #[error(transparent)]
     Ticket(#[from] TicketError),
-    /// The sweeper could not work.
+    /// The sweeper failed.
     #[error(transparent)]
     Sweeper(#[from] SweeperError),
     /// There are credentials, but the answer cannot carry them safely.

@@ -8,7 +8,7 @@ use std::path::Path;
 pub(crate) struct Journal(UnixDatagram);
 
 impl Journal {
-    /// `None` where there is no journal.
+    /// Connects to the journal; `None` if there is none.
     pub(crate) fn connect(listens_at: &Path) -> Option<Self> {
         let socket = UnixDatagram::unbound().ok()?;
         socket.connect(listens_at).ok()?;
@@ -17,13 +17,13 @@ impl Journal {
         Some(Self(socket))
     }
 
-    /// Sends an entry. What the journal does not take is lost: nobody's pull depends on it.
+    /// Sends an entry. If the journal does not accept it, it is lost: no pull depends on it.
     pub(crate) fn send<'a>(&self, fields: impl IntoIterator<Item = (&'static str, &'a str)>) {
         let _ = self.0.send(&entry(fields));
     }
 }
 
-/// An entry as the protocol has it: `NAME=value`, or for values of several lines the length before them.
+/// Encodes an entry: `NAME=value`, or, for a value of several lines, the length before it.
 fn entry<'a>(fields: impl IntoIterator<Item = (&'static str, &'a str)>) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in fields {

@@ -1,13 +1,13 @@
-//! The kubelet plugin `crio-credential-provider`: a request on standard input, an auth file for the runtime, an
-//! answer on standard output.
+//! The kubelet plugin `crio-credential-provider`: reads a request from standard input, writes an auth file for the
+//! runtime, and answers on standard output.
 //!
 //! ```text
 //! stdin ─► Request ─► namespace ─► sources (registries.conf) ─► Secrets ─► selection ─► auth file ─► stdout
 //!          engine      token        engine, nodefiles            source     engine       handover     engine
 //! ```
 //!
-//! Every step that decides is the engine's. This crate reads the files, asks the API server once, and hands over
-//! what the engine made of it. It exits 0 whenever there is nothing to provide: the kubelet then pulls without it.
+//! The engine makes every decision. This crate reads the files, asks the API server once, and hands over the engine's
+//! result. It exits with 0 when there is nothing to provide: the kubelet then pulls without it.
 
 mod answer;
 mod apart;
@@ -38,9 +38,9 @@ pub use outcome::PluginOutcome;
 pub use run::{Env, run};
 pub use run_log::{LogLevel, RunLog};
 
-/// The whole program: parses, runs, maps what happened to an exit code.
+/// The whole program: parses the command line, runs the command and returns an exit code.
 ///
-/// 0: answered (with or without credentials). 1: a fault; the kubelet pulls without this plugin. 2: wrong usage.
+/// 0: answered (with or without credentials). 1: an error; the kubelet pulls without this plugin. 2: wrong usage.
 #[must_use]
 pub fn main(
     arguments: impl IntoIterator<Item = OsString>,
@@ -54,8 +54,8 @@ pub fn main(
         }
     };
     if matches!(command, Command::Provide(_) | Command::Check { .. }) {
-        // No core file, whatever core_pattern says: it would hold the token and every credential. Where the system refuses,
-        // the pull matters more.
+        // Write no core file, whatever core_pattern says: it would hold the token and every credential. If the system
+        // refuses, go on: the pull matters more.
         let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
     let result = match command {
@@ -88,7 +88,7 @@ fn provide(options: &Options, var: &impl Fn(&str) -> Option<OsString>) -> Result
 
 fn say(text: &str) -> Result<(), Error> {
     match io::stdout().write_all(text.as_bytes()) {
-        // Whoever stopped reading has what they wanted.
+        // A reader that closes the pipe has what it wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(Error::Answer),
     }

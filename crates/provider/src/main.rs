@@ -1,4 +1,4 @@
-//! `crio-credential-provider`: reads a request of the kubelet from standard input, answers on standard output.
+//! `crio-credential-provider`: reads a request from the kubelet on standard input and answers on standard output.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the plugin does, by its command line and its environment. The options themselves are in [`table`].
+//! The plugin's command line and environment. The options themselves are in [`table`].
 
 mod table;
 
@@ -16,18 +16,18 @@ pub(crate) use table::PROGRAM;
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Answer a request of the kubelet.
+    /// Answer a request from the kubelet.
     Provide(Options),
     /// Print what the plugin would do for a request in a file.
     Check {
-        /// The same options as for the real thing.
+        /// The same options as for a real run.
         options: Options,
-        /// The request.
+        /// The file with the request.
         request: PathBuf,
-        /// The namespace, for a request without token.
+        /// The namespace, for a request without a token.
         namespace: Option<Namespace>,
     },
-    /// Remove what no pull came for from an auth folder.
+    /// Remove unclaimed files from an auth folder.
     Sweep(Options),
     /// `--help`.
     Help,
@@ -54,7 +54,7 @@ pub struct Options {
     pub global_auth_file: PathBuf,
     /// `--deliver` and `--answer-credentials-to-every-host-of-the-pull`
     pub delivery: Delivery,
-    /// Unless `--no-pull-record`.
+    /// `false` with `--no-pull-record`.
     pub pull_record: bool,
     /// `--secrets` and `--secrets-folder`
     pub secrets: SecretsFrom,
@@ -77,7 +77,7 @@ pub struct Options {
 /// Where Secrets come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretsFrom {
-    /// A list of the namespace.
+    /// All pull secrets of the namespace.
     List,
     /// Those that the ServiceAccount names.
     Named {
@@ -111,13 +111,13 @@ impl Default for Options {
     }
 }
 
-/// Why the command line or the environment cannot be followed.
+/// Why the command line or the environment is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
-    /// Not an option, or a value that an option does not take.
+    /// An option is unknown, or its value is not valid.
     #[error(transparent)]
     Flag(#[from] FlagError),
-    /// An option that only makes sense with another one.
+    /// An option makes sense only with another one.
     #[error("{option} needs {needs}")]
     Needs {
         /// The option.
@@ -127,14 +127,14 @@ pub enum OptionsError {
     },
 }
 
-/// The sub-command with which a put starts the sweeper.
+/// The subcommand with which a put starts the sweeper.
 const SWEEP: &str = "sweep";
 const ANNOTATION: &str = "pullwright.dev/pull-secrets";
 
-/// Parses the command line over the environment.
+/// Parses the command line on top of the environment.
 ///
 /// # Errors
-/// An option that is not one, or a value that it does not take.
+/// If an option is unknown, or its value is not valid.
 pub(crate) fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     var: &impl Fn(&str) -> Option<OsString>,
@@ -145,7 +145,7 @@ pub(crate) fn parse(
 }
 
 impl Options {
-    /// The arguments with which this program becomes the sweeper of the same folder.
+    /// The arguments that make this program the sweeper of the same folder.
     #[must_use]
     pub fn sweep_arguments(&self) -> Vec<OsString> {
         let path = |path: &PathBuf| path.clone().into_os_string();
@@ -162,11 +162,11 @@ impl Options {
     }
 }
 
-/// What options set while they are read: some decide together.
+/// What the options set while they are parsed. Some of them take effect only in combination.
 #[derive(Default)]
 pub(crate) struct Settings {
     options: Options,
-    /// A question, which comes before everything else.
+    /// A request for help or the version, which takes precedence over everything else.
     question: Option<Command>,
     verb: Verb,
     request: Option<PathBuf>,
@@ -178,7 +178,7 @@ pub(crate) struct Settings {
     every_host: bool,
 }
 
-/// The sub-command.
+/// The subcommand.
 #[derive(Default, PartialEq, Eq)]
 enum Verb {
     #[default]
@@ -187,7 +187,7 @@ enum Verb {
     Sweep,
 }
 
-/// The word behind `--deliver`.
+/// The value of `--deliver`.
 #[derive(Default)]
 enum Deliver {
     #[default]

@@ -1,43 +1,43 @@
-//! What a run of the plugin came to, in the words of the log.
+//! The outcome of a plugin run, as the log describes it.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// What a run of the plugin came to.
+/// The outcome of a plugin run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginOutcome {
     /// The request has no token, so the namespace is not known.
     NoToken,
     /// The image is pulled only from the registry in its name.
     NoMirrors,
-    /// No Secret of the namespace fits a source.
+    /// No Secret of the namespace matches a source.
     NoCredential {
-        /// How many Secrets there are.
+        /// The number of Secrets.
         secrets: usize,
     },
-    /// An auth file waits for the runtime.
+    /// An auth file is ready for the runtime.
     Wrote {
         /// The file.
         path: PathBuf,
-        /// How many sources have a credential of the namespace in it.
+        /// The number of sources with a credential of the namespace in it.
         entries: usize,
     },
-    /// A file waits for the pull that brings its ticket.
+    /// A file is ready for the pull that brings its ticket.
     WroteForTicket {
         /// The file.
         path: PathBuf,
-        /// How many sources have a credential of the namespace in it.
+        /// The number of sources with a credential of the namespace in it.
         entries: usize,
     },
-    /// There is no credential for this pull, but a file was handed over for the same image before, so the answer says that the
-    /// pull is this service account's alone.
+    /// There is no credential for this pull, but a file was handed over for the same image before, so the answer says
+    /// that the pull is for this service account alone.
     KeptApart {
-        /// Why there is none.
+        /// Why there is no credential.
         why: String,
     },
     /// The answer holds the credentials.
     Answered {
-        /// How many.
+        /// The number of credentials.
         credentials: usize,
     },
 }

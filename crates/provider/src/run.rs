@@ -1,4 +1,4 @@
-//! One request, from standard input to standard output.
+//! Serves one request, from standard input to standard output.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -24,16 +24,17 @@ use crate::secrets::{self, Api, Asker, FoundSecrets, SecretsError};
 use crate::shown::shown;
 use crate::tidying;
 
-/// The most that is read of a request: a token and annotations of at most 256 KiB in all, and room to spare.
+/// The largest request to read: a token and annotations of at most 256 KiB in all, and room to spare.
 pub(crate) const REQUEST_MAX: u64 = 4 << 20;
 
-/// How long a run may take in all: the kubelet kills a plugin after 60 s.
+/// How long a whole run may take: the kubelet kills a plugin after 60 s.
 const RUN_TIME: Duration = Duration::from_secs(55);
-/// The most that is read of the node's own auth file. It goes into every file that is written, and a runtime reads none of
+/// The largest global auth file to read. It becomes part of every file that is written, and a runtime reads no file of
 /// more than 16 MiB.
 const GLOBAL_MAX: u64 = 4 << 20;
 
-/// How much of an image's name is repeated. One that is a name is shorter: 255 letters behind a host of as many.
+/// How many characters of an image's name to repeat. A valid name is shorter: 255 letters after a host of the same
+/// length.
 const IMAGE_SHOWN: usize = 600;
 
 /// What a run depends on besides the request.
@@ -46,10 +47,10 @@ pub struct Env<'a> {
     pub report: &'a RunLog,
 }
 
-/// Serves one request of the kubelet.
+/// Serves one request from the kubelet.
 ///
 /// # Errors
-/// If the request cannot be served. To have nothing to provide is not an error.
+/// If the request cannot be served. Having nothing to provide is not an error.
 pub fn run(env: &Env<'_>, mut stdin: impl Read, mut stdout: impl Write) -> Result<PluginOutcome, Error> {
     let begun = Instant::now();
     env.report.step("Running credential provider");
@@ -93,8 +94,8 @@ fn provide(
     let Some(sources) = sources(env, &node, request.image())? else {
         return nothing(PluginOutcome::NoMirrors);
     };
-    // Never given back, here and below: the process ends with the answer, and to free a thousand Secrets takes as long as
-    // to choose among them.
+    // Never freed, here and below: the process ends with the answer, and freeing a thousand Secrets takes as long as
+    // choosing among them.
     let sources = ManuallyDrop::new(sources);
     report.step(format_args!("Getting secrets from namespace: {namespace}"));
     let names = || sources.iter().map(|source| source.reference.name());
@@ -133,14 +134,14 @@ fn provide(
     hand_over(env, request, &file, deadline)
 }
 
-/// The token's claims; none without a token.
+/// The token's claims; `None` without a token.
 pub(crate) fn read_claims(request: &Request) -> Result<Option<Claims>, Error> {
     let Some(token) = request.service_account_token() else { return Ok(None) };
     Ok(Some(Claims::read(token)?))
 }
 
-/// Refuses an expired token. Only where the token is shown to the API server: for manifests on the node it only names the
-/// namespace, which does not expire.
+/// Refuses an expired token. This matters only if the token goes to the API server: for manifests on the node it only
+/// gives the namespace, which does not expire.
 fn check_time(claims: &Claims) -> Result<(), Error> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let now = i64::try_from(now).unwrap_or(i64::MAX);
@@ -154,7 +155,7 @@ pub(crate) fn namespace_of<'a>(claims: Option<&'a Claims>, options: &'a Options)
     claims.map(|claims| &claims.namespace).or(options.namespace_without_token.as_ref())
 }
 
-/// The node's registries configuration, found as the options and the environment say.
+/// Loads the node's registries configuration from where the options and the environment say.
 fn registries(
     env_var: &dyn Fn(&str) -> Option<OsString>,
     options: &Options,
@@ -179,8 +180,8 @@ pub(crate) fn sources(env: &Env<'_>, node: &NodeRoot, image: &str) -> Result<Opt
     Ok(Some(sources))
 }
 
-/// Reads the pull secrets for a request, as far as they are `wanted`; without an asker only those on the node. The time for this
-/// counts from when the run has `begun`.
+/// Reads the pull secrets for a request, as far as they are `wanted`; without an asker, only those on the node. The
+/// time limit counts from `begun`, the start of the run.
 pub(crate) fn find_secrets(
     options: &Options,
     node: &NodeRoot,
@@ -211,7 +212,7 @@ pub(crate) fn find_secrets(
     Ok(found?)
 }
 
-/// The node's own auth file. One that cannot be read is passed over: the namespace's credentials still serve.
+/// Reads the node's own auth file. Skips it if it cannot be read: the namespace's credentials can still be used.
 pub(crate) fn global_auth_file(env: &Env<'_>, node: &NodeRoot) -> Option<AuthFile> {
     let path = &env.options.global_auth_file;
     let text = match node.read_within(path, GLOBAL_MAX) {
@@ -274,7 +275,7 @@ pub(crate) fn open_handover(options: &Options) -> Result<Handover, FolderError> 
     Handover::open(&options.auth_dir, &options.lock_dir, options.bounds)
 }
 
-/// Sweeps the auth folder until nothing unclaimed is left.
+/// Sweeps the auth folder until none of our files is left.
 pub(crate) fn sweep(options: &Options) -> Result<(), Error> {
     close_inherited();
     Ok(open_handover(options)?.run_sweeper(|_| {})?)

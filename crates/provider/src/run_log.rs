@@ -1,7 +1,7 @@
-//! The log of a run: steps go to the journal if there is one, one line goes to standard error.
+//! The log of a run: steps go to the journal if there is one, and one line goes to standard error.
 //!
-//! The kubelet drops standard error when the plugin succeeds, and appends it to its own error when it fails. The
-//! phrases are those of the Go plugin, since tests and people look for them.
+//! The kubelet drops standard error when the plugin succeeds, and appends it to its own error when the plugin fails.
+//! The messages are those of the Go plugin, because tests and people look for them.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -10,12 +10,12 @@ use crate::error::Error;
 use crate::journal::Journal;
 use crate::outcome::PluginOutcome;
 
-/// How much a line matters, in the journal's numbers.
+/// The severity of a line, as the journal's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLevel {
     /// Something is wrong, and the pull goes on without the plugin.
     Error = 3,
-    /// Something was passed over.
+    /// Something was skipped.
     Warning = 4,
     /// A step.
     Info = 6,
@@ -29,7 +29,7 @@ pub struct RunLog {
     about: RefCell<About>,
 }
 
-/// The namespace and the image of a run, as far as they are known yet.
+/// The namespace and the image of a run, as far as they are known.
 #[derive(Debug, Default)]
 struct About {
     namespace: String,
@@ -37,12 +37,12 @@ struct About {
 }
 
 impl RunLog {
-    /// The log of a run for the kubelet: steps and what is passed over go to the journal.
+    /// Creates the log of a run for the kubelet: steps and warnings go to the journal.
     pub(crate) fn new(journal: Option<Journal>) -> Self {
         Self { journal, ..Self::default() }
     }
 
-    /// The log of a run for a person: what is passed over goes to standard error.
+    /// Creates the log of a run for a person: warnings go to standard error.
     pub(crate) fn aloud() -> Self {
         Self { aloud: true, ..Self::default() }
     }
@@ -62,7 +62,7 @@ impl RunLog {
         self.send(LogLevel::Info, message, None);
     }
 
-    /// Logs something that was passed over.
+    /// Logs something that was skipped.
     pub(crate) fn passed_over(&self, message: impl Display) {
         if self.aloud {
             eprintln!("passed over: {message}");
@@ -83,7 +83,8 @@ impl RunLog {
         self.send(LogLevel::Error, message, Some(("failed", error.reason())));
     }
 
-    /// `end` is how the run ended and why, on its last line. Nothing is put into words that nobody reads.
+    /// Sends a line to the journal. `end` is how the run ended and why, for its last line. Formats nothing if there is
+    /// no journal.
     fn send(&self, level: LogLevel, message: impl Display, end: Option<(&str, &str)>) {
         let Some(journal) = &self.journal else { return };
         let about = self.about.borrow();

@@ -1,10 +1,10 @@
-//! Text that somebody else wrote, as it is repeated in a message: on one line, and not all of it.
+//! Prepares text from others for a message: on one line, and cut short.
 
 use std::borrow::Cow;
 
-/// `text` without control characters, and cut behind `most` characters.
+/// `text` without control characters, cut after `most` characters.
 pub(crate) fn shown(text: &str, most: usize) -> Cow<'_, str> {
-    // So many bytes cannot be more characters, and most texts are plain.
+    // The number of bytes limits the number of characters, and most texts need no change.
     if text.len() <= most && !text.chars().any(char::is_control) {
         return Cow::Borrowed(text);
     }
@@ -17,10 +17,11 @@ pub(crate) fn shown(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// `text` without control characters and without any word that is a part of `secret`.
+/// `text` without control characters and without any word that is part of `secret`.
 ///
-/// A part, because a long secret is often repeated in part; a word of some length, because a short one says nothing, and may
-/// well be an ordinary one. Control characters go first: between them the secret would not be recognised.
+/// Parts count, because a long secret is often repeated in part. Only words of some length count, because a short one
+/// reveals nothing and may be an ordinary word. Control characters are removed first: with them in between, the secret
+/// would not be recognised.
 pub(crate) fn without(text: &str, secret: &str) -> String {
     const SHORT: usize = 8;
     let of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';

@@ -4,10 +4,10 @@ use pullwright_handover::Tidying;
 
 use crate::run_log::RunLog;
 
-/// How many files that could not be removed are logged one by one.
+/// How many files that could not be removed to log one by one.
 const SHOWN: usize = 3;
 
-/// Tells what went wrong besides the file that was put.
+/// Logs everything that went wrong besides the put itself.
 pub(crate) fn tell(report: &RunLog, tidying: &Tidying) {
     if let Err(error) = &tidying.sweeper {
         report.passed_over(format_args!("no sweeper for unclaimed files: {error}"));

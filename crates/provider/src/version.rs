@@ -1,6 +1,6 @@
 //! The version of the program.
 
-/// The text of `--version`, with the line by which scripts know the Go plugin's.
+/// The text of `--version`, with the line by which scripts recognise the Go plugin's version.
 pub(crate) fn text() -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("crio-credential-provider (pullwright) {version}\nVersion: {version}\n")

@@ -1,33 +1,33 @@
-//! Where a repository is: the URLs of its manifests and blobs.
+//! The location of a repository: the URLs of its manifests and blobs.
 
 use hyper::Uri;
 use pullwright_engine::reference::{Reference, contacted_host};
 
 use crate::digest::Digest;
 
-/// How a registry is spoken to.
+/// The protocol that a registry uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Https,
     Http,
 }
 
-/// A repository at a registry.
+/// A repository in a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Repository {
     host: String,
     path: String,
-    /// The upstream that is named to a proxying registry; empty if none.
+    /// The upstream to name to a proxying registry; empty if there is none.
     namespace_proxy: String,
 }
 
-/// Why a reference leads to no URL.
+/// Why a reference does not give a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// The first component is not a host name, so the whole is a path.
+    /// The first component is not a host name, so the whole name is a path.
     #[error("{0:?} names no registry host")]
     NoHost(String),
-    /// The parts do not make a URL.
+    /// The parts do not form a valid URL.
     #[error("{0:?} is no URL")]
     Url(String),
 }
@@ -45,27 +45,27 @@ impl Repository {
         })
     }
 
-    /// The host that is contacted, with its port.
+    /// The host to contact, with its port.
     pub(crate) fn host(&self) -> &str {
         &self.host
     }
 
-    /// What a token must allow: to pull from this repository and nothing else.
+    /// The scope that a token must have: to pull from this repository and nothing else.
     pub(crate) fn scope(&self) -> String {
         format!("repository:{}:pull", self.path)
     }
 
-    /// Asked first, to learn how the registry is spoken to and what it wants to be shown.
+    /// The URL to ask first, to learn which protocol and which authentication the registry wants.
     pub(crate) fn ping(&self, scheme: Scheme) -> Result<Uri, AddressError> {
         self.url(scheme, "")
     }
 
-    /// A manifest, by tag or by digest.
+    /// The URL of a manifest, by tag or by digest.
     pub(crate) fn manifest(&self, scheme: Scheme, version: &str) -> Result<Uri, AddressError> {
         self.url(scheme, &self.with_proxy(format!("{}/manifests/{version}", self.path)))
     }
 
-    /// A blob.
+    /// The URL of a blob.
     pub(crate) fn blob(&self, scheme: Scheme, digest: &Digest) -> Result<Uri, AddressError> {
         self.url(scheme, &self.with_proxy(format!("{}/blobs/{digest}", self.path)))
     }
@@ -87,7 +87,7 @@ impl Repository {
     }
 }
 
-/// Percent-encodes everything that could mean something in a query.
+/// Percent-encodes every byte that could have a meaning in a query.
 pub(crate) fn escape(text: &[u8]) -> String {
     let mut escaped = String::with_capacity(text.len());
     for &byte in text {

@@ -1,4 +1,5 @@
-//! One blob: downloaded into a temporary file, resumed where the connection broke, kept once its digest is right.
+//! Fetches one blob: downloads it to a temporary file, resumes after a broken connection, and keeps it once its digest
+//! is right.
 
 use std::io::{Seek as _, SeekFrom, Write as _};
 
@@ -14,10 +15,10 @@ use crate::progress::{Event, Progress};
 use crate::resume::{Resume, judge};
 use crate::session::{Asked, Session, text};
 
-/// After so many bytes a connection that broke counts as one that had worked: large blobs over bad lines get through.
+/// After this many bytes, a broken connection counts as one that had worked, so large blobs get through on bad lines.
 const WORTH_IT: u64 = 1 << 20;
 
-/// Brings a blob into the layout, unless it is there already.
+/// Fetches a blob into the layout, unless it is already there.
 pub(crate) async fn fetch(
     session: &Session<'_>,
     layout: &Layout,
@@ -42,7 +43,7 @@ pub(crate) async fn fetch(
         }
         match &cause {
             Cause::Broken { .. } | Cause::Silent { .. } => {}
-            // The registry has no such part: its blob may be shorter, or it miscounts.
+            // The registry has no such range: its blob may be shorter, or it counts wrong.
             Cause::Refused { status, .. }
                 if download.here > 0 && *status == StatusCode::RANGE_NOT_SATISFIABLE =>
             {
@@ -62,7 +63,7 @@ pub(crate) async fn fetch(
     Ok(())
 }
 
-/// Whether the blob is in the layout, whole and unchanged. Read on another thread, since it may be gigabytes.
+/// Whether the layout has the blob, complete and unchanged. Reads it on another thread, because it may be gigabytes.
 async fn is_here(layout: &Layout, digest: &Digest, size: u64) -> bool {
     let (path, digest) = (layout.blob(digest), digest.clone());
     if !path.exists() {
@@ -72,7 +73,7 @@ async fn is_here(layout: &Layout, digest: &Digest, size: u64) -> bool {
     check.await.unwrap_or(false)
 }
 
-/// What has come of a blob.
+/// A blob that is being downloaded.
 struct Download<'a> {
     blob: &'a Descriptor,
     file: NamedTempFile,
@@ -93,7 +94,7 @@ impl<'a> Download<'a> {
         emptied.map(drop).map_err(|source| self.failed(source))
     }
 
-    /// Asks for what is missing and takes what comes.
+    /// Requests the missing part and stores what arrives.
     async fn advance(&mut self, session: &Session<'_>, progress: &dyn Progress) -> Result<(), Cause> {
         let Descriptor { digest, size, .. } = self.blob;
         if self.here == *size {
@@ -136,7 +137,7 @@ impl<'a> Download<'a> {
         Ok(())
     }
 
-    /// Puts the blob in its place if it is what was asked for.
+    /// Moves the blob into place if its digest is right.
     fn keep(self, layout: &Layout) -> Result<(), Cause> {
         let found = self.hasher.finish();
         if found != self.blob.digest {

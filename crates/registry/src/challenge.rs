@@ -1,6 +1,6 @@
-//! `WWW-Authenticate`: what a registry wants to be shown, one challenge after another.
+//! `WWW-Authenticate`: the challenges with which a registry asks the client to authenticate.
 
-/// One challenge: a scheme with its parameters, names in lower case.
+/// One challenge: a scheme and its parameters, with names in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Challenge {
     pub(crate) scheme: String,
@@ -8,14 +8,14 @@ pub(crate) struct Challenge {
 }
 
 impl Challenge {
-    /// The value of a parameter, if it is there and says something.
+    /// The value of a parameter, if it is present and not empty.
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         let found = self.parameters.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 }
 
-/// Reads all challenges of all headers of that name. What cannot be read is passed over up to the next comma.
+/// Parses all challenges of all headers of that name. Skips what it cannot parse, up to the next comma.
 pub(crate) fn parse<'a>(headers: impl IntoIterator<Item = &'a str>) -> Vec<Challenge> {
     let mut challenges = Vec::new();
     for header in headers {
@@ -43,8 +43,8 @@ enum HeaderPart {
     Nothing,
 }
 
-/// Takes one word with what belongs to it. A word before `=` is a parameter, any other is a scheme: both are separated by commas,
-/// which is what makes this header hard to read.
+/// Takes one word and what belongs to it. A word before `=` is a parameter, any other is a scheme. Commas separate
+/// both, which is what makes this header hard to parse.
 fn challenge_or_parameter(rest: &mut &str) -> Option<HeaderPart> {
     *rest = rest.trim_start_matches([' ', '\t', ',']);
     if rest.is_empty() {
@@ -56,7 +56,8 @@ fn challenge_or_parameter(rest: &mut &str) -> Option<HeaderPart> {
         return Some(HeaderPart::Nothing);
     }
     let after = rest.trim_start_matches([' ', '\t']);
-    // In `Negotiate YWJj==` the `=` belong to a token. It is then read as a scheme of its own, which nobody answers.
+    // In `Negotiate YWJj==`, the `=` characters belong to a token. It is read as a scheme of its own, which nobody
+    // answers.
     let Some(value) = after.strip_prefix('=').filter(|value| !value.starts_with(['=', ','])) else {
         return Some(HeaderPart::Scheme(word.to_ascii_lowercase()));
     };
@@ -73,7 +74,7 @@ fn take_token<'a>(rest: &mut &'a str) -> &'a str {
     token
 }
 
-/// Takes a quoted string; one that does not end takes the whole rest.
+/// Takes a quoted string; one that does not end takes everything that is left.
 fn take_quoted(rest: &mut &str) -> String {
     let mut value = String::new();
     let mut characters = rest.char_indices().skip(1);
@@ -106,7 +107,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_to_its_end(header in "[ -~é\\t]{0,60}") {
-            // Each character is looked at a bounded number of times, so this ends; and no slice is cut within a character.
+            // The parser looks at each character a bounded number of times, so it ends; and no slice is cut within a
+            // character.
             prop_assert!(parse([header.as_str()]).len() <= header.len());
         }
 

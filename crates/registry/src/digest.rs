@@ -1,4 +1,4 @@
-//! Content digests: parsing them, and checking bytes against them.
+//! Content digests: parses them, and checks bytes against them.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use pullwright_engine::reference::DigestError;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::Digest as _;
 
-/// A digest of a known algorithm: `sha256:…`. It is safe as a file name and in a URL.
+/// A digest of a known algorithm: `sha256:…`. It is safe to use as a file name and in a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest {
     text: String,
@@ -39,10 +39,10 @@ impl Algorithm {
 }
 
 impl Digest {
-    /// Reads a digest.
+    /// Parses a digest.
     ///
     /// # Errors
-    /// If it is of an unknown algorithm, or not the right number of lower-case hexadecimal digits.
+    /// If the algorithm is unknown, or the rest is not the right number of lower-case hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, DigestError> {
         let (name, hex) = text.split_once(':').ok_or(DigestError::Format)?;
         let algorithm = [Algorithm::Sha256, Algorithm::Sha384, Algorithm::Sha512]
@@ -66,13 +66,13 @@ impl Digest {
         hasher.finish()
     }
 
-    /// The digest as it is written.
+    /// The digest in its text form.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The name of the algorithm, which is a folder of an OCI layout.
+    /// The name of the algorithm, which is a folder name in an OCI layout.
     #[must_use]
     pub fn algorithm(&self) -> &'static str {
         self.algorithm.name()
@@ -84,7 +84,7 @@ impl Digest {
         &self.text[self.algorithm.name().len() + 1..]
     }
 
-    /// The digest of `bytes` by the same algorithm.
+    /// The digest of `bytes`, with the same algorithm.
     #[must_use]
     pub fn same_kind_of(&self, bytes: &[u8]) -> Self {
         let mut hasher = self.hasher();
@@ -92,7 +92,7 @@ impl Digest {
         hasher.finish()
     }
 
-    /// Begins a digest of the same algorithm.
+    /// Starts a digest with the same algorithm.
     pub(crate) fn hasher(&self) -> Hasher {
         Hasher::new(self.algorithm)
     }
@@ -117,7 +117,7 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// A digest in the making.
+/// A digest that is being computed.
 #[derive(Clone)]
 pub(crate) enum Hasher {
     Sha256(sha2::Sha256),

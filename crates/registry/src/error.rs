@@ -15,16 +15,16 @@ use crate::redirect::RedirectError;
 use crate::source::CredentialError;
 use crate::token::TokenError;
 
-/// Why nothing was pulled.
+/// Why a pull failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
-    /// There was nothing to ask.
+    /// The request names no source.
     #[error("no source to pull from")]
     NoSource,
     /// No source gave the manifest.
     #[error(transparent)]
     Sources(#[from] SourcesFailed),
-    /// The source that gave the manifest did not give the rest. No other source is asked then, as in the runtime.
+    /// The source that gave the manifest did not give the rest. As in the runtime, no other source is asked then.
     #[error("{reference}: {error}")]
     Rest {
         /// The source.
@@ -37,7 +37,7 @@ pub enum PullError {
     Layout(#[from] LayoutError),
 }
 
-/// Every source that was asked for the manifest, with its error; at least one.
+/// Every source that was asked for the manifest, with its error. There is at least one.
 #[derive(Debug)]
 pub struct SourcesFailed {
     /// The sources in the order in which they were asked.
@@ -46,7 +46,7 @@ pub struct SourcesFailed {
 
 impl std::error::Error for SourcesFailed {}
 
-/// The runtime's one message for all: people search for these words.
+/// Writes all errors as one message, in the runtime's words, because people search for them.
 impl fmt::Display for SourcesFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.attempts.as_slice() {
@@ -61,22 +61,22 @@ impl fmt::Display for SourcesFailed {
     }
 }
 
-/// Why a registry did not give something.
+/// Why a registry did not deliver something.
 #[derive(Debug, thiserror::Error)]
 #[error("{operation}{cause}")]
 pub struct FetchError {
-    /// What was asked for.
+    /// What was requested.
     pub operation: Operation,
-    /// Why it was not had.
+    /// Why the request failed.
     pub cause: Cause,
 }
 
-/// What is asked of a registry.
+/// What is requested from a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// Nothing yet.
+    /// Nothing: the error did not come from a request.
     Choose,
-    /// How it is spoken to.
+    /// The registry's protocol and authentication.
     Ping {
         /// The registry.
         host: String,
@@ -108,23 +108,23 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Why a registry did not give something.
+/// Why a registry did not deliver something.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
     /// `registries.conf` blocks the source. It was not contacted.
     #[error("registry {0} is blocked in registries.conf")]
     Blocked(String),
-    /// The source serves only the other kind of pull. It was not contacted.
+    /// The source serves only the other kind of pull (by tag or by digest). It was not contacted.
     #[error("serves only pulls by {}", if *.0 == MirrorUse::TagOnly { "tag" } else { "digest" })]
     ServesOnly(MirrorUse),
-    /// The credential for it is not known. It was not contacted.
+    /// The credential for the source could not be determined. It was not contacted.
     #[error(transparent)]
     Credential(#[from] CredentialError),
-    /// The reference leads nowhere.
+    /// The reference does not give a URL.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// The registry is not reached, or TLS fails.
+    /// The registry could not be reached, or TLS failed.
     #[error("connecting to {host}: {reason}")]
     Connect {
         /// The host.
@@ -140,90 +140,90 @@ pub enum Cause {
         /// The reason.
         reason: String,
     },
-    /// Nothing came for too long.
+    /// The registry sent nothing for too long.
     #[error("{host} sent nothing for {} s", waited.as_secs())]
     Silent {
         /// The host.
         host: String,
-        /// For how long.
+        /// How long the client waited.
         waited: Duration,
     },
-    /// It answered, but not with what was asked for.
+    /// The registry answered, but not with what was requested.
     #[error("{host} answered {status}{detail}{}", shown.advice(*status))]
     Refused {
-        /// Who: the registry, its token service or where it redirected to.
+        /// The host that answered: the registry, its token service or the target of a redirect.
         host: String,
-        /// With which status.
+        /// The HTTP status.
         status: u16,
-        /// What it said about it, in parentheses; empty if nothing.
+        /// The host's explanation in parentheses; empty if it gave none.
         detail: String,
-        /// What it had been shown.
+        /// What the client had sent to authenticate itself.
         shown: Shown,
     },
-    /// It led astray.
+    /// The registry sent a redirect that is not followed.
     #[error("{host}: {error}")]
     Redirect {
         /// The host.
         host: String,
-        /// Why it is not followed.
+        /// Why it was not followed.
         error: RedirectError,
     },
-    /// No token is to be had.
+    /// No token could be obtained.
     #[error("asking for a token: {0}")]
     Token(#[from] TokenError),
-    /// The token service did not answer well.
+    /// The token service could not be reached, or it refused.
     #[error("asking for a token: {0}")]
     TokenService(Box<Cause>),
-    /// Other bytes came.
+    /// The content has another digest.
     #[error("the digest should be {expected} but is {found}")]
     Digest {
-        /// What was asked for, or what the registry said it is.
+        /// The digest that was requested, or that the registry announced.
         expected: Digest,
-        /// What it is.
+        /// The digest of the content.
         found: Digest,
     },
-    /// The digest that the registry claims is none.
+    /// The registry's digest header is not a valid digest.
     #[error("the registry's digest header is no digest")]
     DigestHeader,
-    /// More or fewer bytes came.
+    /// The content has another size.
     #[error("the size should be {expected} bytes but is {found}")]
     Size {
-        /// What the manifest says.
+        /// The size that the manifest gives.
         expected: u64,
-        /// What came, or was about to.
+        /// The size that was received or announced.
         found: u64,
     },
-    /// More came than anybody should send.
+    /// The content is larger than the limit.
     #[error("larger than {0} bytes; refused")]
     TooLarge(u64),
-    /// The answer to a request for the rest was something else.
+    /// The registry answered a request for the rest of a blob with something else.
     #[error("{0} sent another part than asked for")]
     OtherPart(String),
     /// The manifest cannot be used.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// An index lists an index.
+    /// An index lists another index.
     #[error("the index lists another index, which is not supported")]
     Nested,
-    /// The index has no image that was asked for.
+    /// The index has no image for the requested platform.
     #[error("no image for {wanted}; there are: {offered}")]
     Platform {
-        /// What was asked for.
+        /// The requested platform.
         wanted: Platform,
-        /// What there is.
+        /// The platforms that the index has.
         offered: String,
     },
-    /// What came could not be written.
+    /// The content could not be written.
     #[error(transparent)]
     Layout(#[from] LayoutError),
 }
 
-/// What a registry had been shown when it refused.
+/// What the client had sent to authenticate itself when a registry refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// Nothing: there is no credential for the source, or none was asked for.
+    /// Nothing: the source has no credential, or the registry did not ask for one.
     Nothing,
-    /// The credential, or a token for it.
+    /// The credential, or a token obtained with it.
     Credential,
 }
 

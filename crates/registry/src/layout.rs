@@ -1,4 +1,4 @@
-//! An OCI image layout: a folder of blobs under their digests, with an index of the images in it.
+//! An OCI image layout: a folder of blobs named by their digests, with an index of the images in it.
 
 use std::fmt::Display;
 use std::fs::{self, File, Permissions, TryLockError};
@@ -14,16 +14,16 @@ use crate::digest::Digest;
 const MARKER: &str = "oci-layout";
 const INDEX: &str = "index.json";
 const REF_NAME: &str = "org.opencontainers.image.ref.name";
-/// What our unfinished files are called; they are not of the layout.
+/// The prefix of our unfinished files, which are not part of the layout.
 const UNFINISHED: &str = ".pullwright-";
 
 /// A layout that nobody else writes to while this value lives.
 ///
-/// Blobs are not flushed to the disk one by one: what a crash leaves behind is found out by its digest at the next pull.
+/// Blobs are not flushed to disk one by one: the next pull detects what a crash left behind by its digest.
 #[derive(Debug)]
 pub struct Layout {
     root: PathBuf,
-    /// Held for its lock.
+    /// Kept open to hold its lock.
     _folder: File,
 }
 
@@ -35,18 +35,18 @@ pub enum LayoutError {
     Io {
         /// The operation.
         doing: &'static str,
-        /// What it was about.
+        /// The path it was applied to.
         path: PathBuf,
-        /// The system's answer.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Somebody else writes to it.
+    /// Another process is writing to the folder.
     #[error("{0:?} is being written by another pull; wait for it or choose another folder")]
     Busy(PathBuf),
-    /// It holds other things.
+    /// The folder holds something else.
     #[error("{0:?} is not empty and no OCI layout; choose another folder")]
     Foreign(PathBuf),
-    /// It is a layout of an unknown version, or its index is broken.
+    /// The layout has an unknown version, or its index is broken.
     #[error("{path:?} is not what an OCI layout has there: {reason}")]
     Broken {
         /// The file.
@@ -56,7 +56,7 @@ pub enum LayoutError {
     },
 }
 
-/// Names the operation and the path that an I/O error belongs to.
+/// Adds the operation and the path to an I/O error.
 trait Doing<T> {
     fn doing(self, doing: &'static str, path: &Path) -> Result<T, LayoutError>;
 }
@@ -68,7 +68,7 @@ impl<T> Doing<T> for io::Result<T> {
 }
 
 impl Layout {
-    /// Opens the layout in `root`, or makes one in a folder that is empty or not there.
+    /// Opens the layout in `root`, or creates one if the folder is empty or missing.
     ///
     /// # Errors
     /// If the folder holds something else, is broken, or is in use.
@@ -94,7 +94,7 @@ impl Layout {
             }
             Err(error) => return Err(error).doing("reading", &marker),
         }
-        // A broken index is told before anything is pulled.
+        // Report a broken index before anything is pulled.
         layout.index()?;
         Ok(layout)
     }
@@ -105,23 +105,23 @@ impl Layout {
         &self.root
     }
 
-    /// The file of a blob, whether it is there or not.
+    /// The path of a blob, whether it exists or not.
     #[must_use]
     pub fn blob(&self, digest: &Digest) -> PathBuf {
         self.root.join("blobs").join(digest.algorithm()).join(digest.hex())
     }
 
-    /// Begins a file that is gone unless it is [kept](Self::keep).
+    /// Creates a file that is removed unless it is [kept](Self::keep).
     pub(crate) fn begin(&self) -> Result<NamedTempFile, LayoutError> {
         tempfile::Builder::new()
             .prefix(UNFINISHED)
-            // Others may read the layout, as far as the umask lets them.
+            // Others may read the layout, as far as the umask allows.
             .permissions(Permissions::from_mode(0o644))
             .tempfile_in(&self.root)
             .doing("creating a file in", &self.root)
     }
 
-    /// Puts a finished file in place of the blob with that digest.
+    /// Moves a finished file into place as the blob with that digest.
     pub(crate) fn keep(&self, file: NamedTempFile, digest: &Digest) -> Result<(), LayoutError> {
         let path = self.blob(digest);
         let folder = self.root.join("blobs").join(digest.algorithm());
@@ -136,7 +136,8 @@ impl Layout {
         self.keep(file, digest)
     }
 
-    /// Names `manifest` in the index, in place of what had the name before. Until here nobody sees that anything was pulled.
+    /// Gives `manifest` a name in the index, replacing the previous holder of that name. Until then nobody sees that
+    /// anything was pulled.
     pub(crate) fn publish(
         &self,
         name: &str,
@@ -158,7 +159,7 @@ impl Layout {
         self.write(&path, index.to_string().as_bytes())
     }
 
-    /// The index as it is; an empty one if there is none yet.
+    /// The current index, or an empty one if there is none yet.
     fn index(&self) -> Result<Value, LayoutError> {
         let path = self.root.join(INDEX);
         let text = match fs::read(&path) {
@@ -187,8 +188,8 @@ impl Layout {
         file.persist(path).map(drop).map_err(|error| error.error).doing("writing", path)
     }
 
-    /// Removes what an earlier pull left when it was killed, and says whether nothing else is there. The lock says that it
-    /// is nobody's any more.
+    /// Removes the files that a killed pull left, and returns whether the folder is otherwise empty. Since we hold the
+    /// lock, nobody uses these files any more.
     fn remove_unfinished(&self) -> Result<bool, LayoutError> {
         let mut empty = true;
         for entry in fs::read_dir(&self.root).doing("listing", &self.root)? {
@@ -203,7 +204,7 @@ impl Layout {
     }
 }
 
-/// Whether `path` is a file of that size and digest. Anything else there is as good as nothing.
+/// Whether `path` is a file with that size and digest. Anything else counts as missing.
 pub(crate) fn is_good(path: &Path, digest: &Digest, size: u64) -> bool {
     let check = || -> io::Result<bool> {
         let mut file = File::open(path)?;

@@ -1,5 +1,5 @@
-//! The OCI distribution client of Pullwright. It pulls by plan: it asks the sources in order, each with its own credential and its
-//! own trust, and writes an OCI layout in which every byte was checked against a digest.
+//! Pullwright's OCI distribution client. It pulls by a plan: it asks the sources in order, each with its own credential
+//! and trust, and writes an OCI layout in which every byte was checked against a digest.
 //!
 //! ```text
 //! pull ──► session (one registry: ping, challenge, token, redirects, retries) ──► transport (hyper, rustls with ring)
@@ -7,9 +7,9 @@
 //!   └────► blob (temporary file, resumed) ──► layout (blobs first, the index last)
 //! ```
 //!
-//! Where the runtime (containers/image) does the same, it is followed: the choice of a source falls with the manifest, plain
-//! HTTP comes after TLS for insecure sources only, and errors have its words. Room is left for referrers: they are one more URL
-//! of a `session::Session`.
+//! Where the runtime (containers/image) does the same thing, this client follows it: everything comes from the source
+//! that gave the manifest, only insecure sources fall back from TLS to plain HTTP, and errors use the runtime's words.
+//! Support for referrers can be added as one more URL of a `session::Session`.
 
 mod address;
 mod blob;
@@ -49,18 +49,18 @@ pub use source::{CredentialError, Source};
 pub use token::TokenError;
 pub use trust::{Roots, TrustError, certificates};
 
-/// The options of a client, for all its requests.
+/// The options of a client, which apply to all its requests.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The certificate authorities that are trusted besides `authorities`.
+    /// The certificate authorities to trust in addition to `authorities`.
     pub roots: Roots,
     /// Further certificate authorities.
     pub authorities: Vec<CertificateDer<'static>>,
     /// How long to wait for a registry.
     pub timeouts: Timeouts,
-    /// Which requests are tried again, and when.
+    /// Which requests to retry, and when.
     pub retry: Retry,
-    /// How many blobs are fetched at the same time.
+    /// How many blobs to fetch at the same time.
     pub parallel: NonZeroUsize,
 }
 
@@ -71,20 +71,20 @@ impl Default for Options {
             authorities: Vec::new(),
             timeouts: Timeouts::default(),
             retry: Retry::default(),
-            // As many as CRI-O and skopeo fetch.
+            // The same number as in CRI-O and skopeo.
             parallel: NonZeroUsize::MIN.saturating_add(5),
         }
     }
 }
 
-/// How long to wait for a registry. A registry that is late counts as down, and the next source is asked.
+/// How long to wait for a registry. A registry that takes longer counts as down, and the client asks the next source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection to one address.
+    /// The time to connect to one address.
     pub connect: Duration,
-    /// From a request to the head of its answer, with everything before it.
+    /// The time from the start of a request, connecting included, to the head of its response.
     pub answer: Duration,
-    /// Between two pieces of a body.
+    /// The time between two pieces of a body.
     pub idle: Duration,
 }
 
@@ -103,13 +103,13 @@ impl Default for Timeouts {
 pub struct Request<'a> {
     /// The name that the image gets in the layout (`org.opencontainers.image.ref.name`).
     pub name: &'a str,
-    /// The sources, in the order in which they are asked.
+    /// The sources, in the order in which to ask them.
     pub sources: &'a [Source],
     /// Which images of an index to pull.
     pub platforms: Platforms,
 }
 
-/// A client. Its connections are kept for the next pull.
+/// A client. It keeps its connections for the next pull.
 #[derive(Debug)]
 pub struct Client {
     options: Options,
@@ -117,19 +117,21 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client with these options.
+    /// Creates a client with these options.
     ///
     /// # Errors
-    /// If one of the certificates cannot be an authority.
+    /// If one of the certificates cannot be used as an authority.
     pub fn new(options: Options) -> Result<Self, TrustError> {
         let transport = transport::Transport::new(&options)?;
         Ok(Self { options, transport })
     }
 
-    /// Pulls an image into a layout. A pull that is dropped or fails leaves only blobs behind that are whole, and no name for them.
+    /// Pulls an image into a layout. A pull that fails or is dropped leaves only complete blobs behind, and no name for
+    /// them.
     ///
     /// # Errors
-    /// If no source gives the manifest, the one that does fails to give the rest, or the layout cannot be written.
+    /// If no source gives the manifest, the source that gives it does not give the rest, or the layout cannot be
+    /// written.
     pub async fn pull(
         &self,
         request: &Request<'_>,

@@ -1,16 +1,16 @@
-//! Manifests and indexes, of OCI and of Docker, read from the bytes that their digest was checked on.
+//! OCI and Docker manifests and indexes, parsed from the bytes whose digest was checked.
 
 use serde::Deserialize;
 
 use crate::digest::Digest;
 use crate::platform::Platform;
 
-/// Every kind of manifest that is asked for, the newest first.
+/// Every kind of manifest that we accept, the newest first.
 pub(crate) const ACCEPTED: &str = "application/vnd.oci.image.manifest.v1+json, \
      application/vnd.oci.image.index.v1+json, \
      application/vnd.docker.distribution.manifest.v2+json, \
      application/vnd.docker.distribution.manifest.list.v2+json";
-/// The largest manifest that is read, as in containers/image.
+/// The largest manifest that we read, as in containers/image.
 pub(crate) const MAX_BYTES: u64 = 4 << 20;
 
 const OCI_IMAGE: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -34,7 +34,7 @@ pub(crate) enum Content {
     Index(Vec<Descriptor>),
 }
 
-/// What a manifest says about something that it lists.
+/// An entry in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Descriptor {
@@ -45,22 +45,22 @@ pub(crate) struct Descriptor {
     pub(crate) platform: Option<Platform>,
 }
 
-/// Why bytes are no manifest that can be pulled.
+/// Why bytes are not a manifest that can be pulled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// Not JSON, or a field is of the wrong type or twice there.
+    /// It is not JSON, or a field has the wrong type or occurs twice.
     #[error("parsing the manifest: {0}")]
     Json(String),
-    /// The format of Docker before 2016.
+    /// It has the format that Docker used before 2016.
     #[error("it is in Docker's schema 1, which is not supported; push the image again with a current tool")]
     Schema1,
-    /// It could be read as an image and as an index, so that two readers may see two images.
+    /// It can be read both as an image and as an index, so two programs may see two images.
     #[error("it lists both layers and manifests; refused, because two programs could read two images in it")]
     Ambiguous,
-    /// It lists nothing that is known.
+    /// It lists nothing that we know.
     #[error("it is neither an image manifest nor an index")]
     Neither,
-    /// Its media type says something else than what it holds.
+    /// Its media type does not match what it holds.
     #[error("its media type is {media_type:?}, but it holds {holds}")]
     MediaType {
         /// What it claims to be.
@@ -81,7 +81,7 @@ struct Raw {
 }
 
 impl Manifest {
-    /// Reads a manifest that came with `content_type`.
+    /// Parses a manifest that came with `content_type`.
     pub(crate) fn parse(bytes: &[u8], content_type: Option<&str>) -> Result<Self, ManifestError> {
         let raw: Raw =
             serde_json::from_slice(bytes).map_err(|error| ManifestError::Json(error.to_string()))?;
@@ -99,7 +99,8 @@ impl Manifest {
                 (Content::Image(blobs), "an image manifest", [OCI_IMAGE, DOCKER_IMAGE])
             }
         };
-        // What the document says about itself is under its digest; the header is not, and many servers send a general one.
+        // The digest covers the document's own media type. It does not cover the header, and many servers send a
+        // generic one.
         let media_type = match raw.media_type.filter(|text| !text.is_empty()) {
             Some(media_type) if kinds.contains(&media_type.as_str()) => media_type,
             Some(media_type) => return Err(ManifestError::MediaType { media_type, holds }),

@@ -1,36 +1,36 @@
-//! Which image of an index is wanted: operating system, processor, and its variant.
+//! Selects an image of an index by operating system, processor and processor variant.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What an image runs on.
+/// The platform that an image runs on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Platform {
-    /// The operating system, by Go's names.
+    /// The operating system, in Go's names.
     pub os: String,
-    /// The processor, by Go's names.
+    /// The processor architecture, in Go's names.
     pub architecture: String,
     /// The processor's variant, such as `v7`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
 }
 
-/// Which images of an index are pulled. An image that is not in an index is pulled whatever it runs on.
+/// Which images of an index to pull. An image that is not in an index is pulled whatever its platform.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Platforms {
-    /// The one for Linux on the processor of this machine.
+    /// The one for Linux on this machine's processor.
     #[default]
     This,
     /// The one for this platform.
     One(Platform),
-    /// All of them, and the index with them.
+    /// All of them, and the index itself.
     All,
 }
 
 impl Platform {
-    /// Linux on the processor of this machine.
+    /// Linux on this machine's processor.
     #[must_use]
     pub fn this() -> Self {
         let architecture = match std::env::consts::ARCH {
@@ -44,17 +44,17 @@ impl Platform {
         Self { os: "linux".to_owned(), architecture: architecture.to_owned(), variant: None }
     }
 
-    /// How well an image for `offered` serves who wants this platform; the smallest is the best.
+    /// How well an image for `offered` suits this platform; the smallest value is the best.
     fn distance(&self, offered: &Self) -> Option<u8> {
         if self.os != offered.os || self.architecture != offered.architecture {
             return None;
         }
         match (&self.variant, &offered.variant) {
             (wanted, offered) if wanted == offered => Some(0),
-            // The variant that an image without one means.
+            // An image without a variant means the base variant.
             (None, Some(variant)) if self.is_base(variant) => Some(1),
             (Some(variant), None) if self.is_base(variant) => Some(1),
-            // Any image of the architecture is better than none where nobody said which variant this is.
+            // If no variant was requested, any image of the architecture is better than none.
             (None, Some(_)) => Some(2),
             _ => None,
         }
@@ -64,7 +64,7 @@ impl Platform {
         matches!((self.architecture.as_str(), variant), ("arm64", "v8") | ("amd64", "v1") | ("arm", "v7"))
     }
 
-    /// The position of the offer that serves this platform best; of equals, the first.
+    /// The position of the offer that suits this platform best; of equals, the first.
     pub(crate) fn choose<'a>(&self, offers: impl IntoIterator<Item = Option<&'a Self>>) -> Option<usize> {
         let offers = offers.into_iter().enumerate();
         let scored = offers.filter_map(|(position, offered)| Some((self.distance(offered?)?, position)));
@@ -82,7 +82,7 @@ impl fmt::Display for Platform {
     }
 }
 
-/// Why a text names no platform.
+/// Why a text is not a platform.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no platform; write OS/ARCHITECTURE or OS/ARCHITECTURE/VARIANT, such as linux/arm64")]
 pub struct PlatformError(String);

@@ -1,17 +1,17 @@
-//! What a pull tells while it is under way.
+//! Reports the progress of a pull.
 
 use pullwright_engine::reference::Reference;
 
 use crate::digest::Digest;
 use crate::error::{Cause, FetchError};
 
-/// Hears what happens. Blobs come at the same time, so one listener hears of several at once.
+/// Receives events. Blobs are fetched in parallel, so events for several of them interleave.
 pub trait Progress: Sync {
-    /// Something happened.
+    /// Called for each event.
     fn report(&self, event: Event<'_>);
 }
 
-/// Something that happened.
+/// A step of a pull.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -22,48 +22,48 @@ pub enum Event<'a> {
         /// The error.
         error: &'a FetchError,
     },
-    /// A source gave the manifest; everything else comes from there.
+    /// A source gave the manifest; everything else comes from it.
     SourceChosen {
         /// The source.
         source: &'a Reference,
-        /// The manifest.
+        /// The digest of the manifest.
         digest: &'a Digest,
     },
-    /// How much there is to get.
+    /// How much there is to fetch.
     Planned {
-        /// How many blobs.
+        /// The number of blobs.
         blobs: usize,
-        /// Their bytes.
+        /// Their total size in bytes.
         bytes: u64,
     },
-    /// A blob is being fetched.
+    /// The download of a blob begins.
     Begun {
         /// The digest of the blob.
         blob: &'a Digest,
         /// Its size.
         size: u64,
     },
-    /// So many of its bytes are here. The number goes back when a download has to start over.
+    /// This many bytes of the blob have arrived. The number goes back when a download has to start over.
     Here {
         /// The digest of the blob.
         blob: &'a Digest,
         /// How many.
         bytes: u64,
     },
-    /// Its download broke and goes on shortly.
+    /// The download broke off and resumes shortly.
     Interrupted {
         /// The digest of the blob.
         blob: &'a Digest,
         /// Why the attempt failed.
         cause: &'a Cause,
     },
-    /// It is here and its digest is right.
+    /// The blob is complete and its digest is right.
     Done {
         /// The digest of the blob.
         blob: &'a Digest,
         /// Its size.
         size: u64,
-        /// Whether it was here before.
+        /// Whether it was in the layout before.
         reused: bool,
     },
 }
@@ -74,7 +74,7 @@ impl<F: Fn(Event<'_>) + Sync> Progress for F {
     }
 }
 
-/// Hears nothing.
+/// Ignores all events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Quiet;
 

@@ -1,4 +1,5 @@
-//! A pull: the first source that gives the manifest gives everything, and the layout names the image when all of it is there.
+//! A pull: the first source that gives the manifest gives everything, and the layout names the image once all of it is
+//! there.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +22,13 @@ const CONTENT_DIGEST: HeaderName = HeaderName::from_static("docker-content-diges
 /// What was pulled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulled {
-    /// The source that gave it.
+    /// The source that it came from.
     pub source: Reference,
-    /// The position of that source.
+    /// The position of that source in the request.
     pub position: usize,
     /// The digest of what the reference names: an image, or an index of several.
     pub digest: Digest,
-    /// The digest of what the layout names: the same, or the image of the index that was chosen.
+    /// The digest of what the layout names: the same, or the image that was chosen from the index.
     pub stored: Digest,
 }
 
@@ -38,7 +39,7 @@ struct Fetched {
     manifest: Manifest,
 }
 
-/// Pulls what is requested into the layout.
+/// Pulls the requested image into the layout.
 pub(crate) async fn pull(
     client: &Client,
     request: &Request<'_>,
@@ -68,8 +69,8 @@ pub(crate) async fn pull(
     Ok(Pulled { source: reference.clone(), position, digest, stored: stored.digest })
 }
 
-/// The first source that gives a manifest. Where the runtime takes any bytes for one, a source whose bytes are no manifest, or
-/// not the one that the digest asks for, has failed here, and the next one is asked.
+/// Finds the first source that gives a manifest. The runtime accepts any bytes as one. Here a source fails if its bytes
+/// are not a manifest, or not the one that the digest names, and the next source is asked.
 async fn first_that_answers<'a>(
     client: &'a Client,
     request: &Request<'a>,
@@ -80,7 +81,7 @@ async fn first_that_answers<'a>(
         let reference = &source.from.reference;
         let attempt = async {
             let session = Session::open(&client.transport, &client.options.retry, source).await?;
-            // A digest decides, also beside a tag.
+            // A digest takes precedence over a tag.
             let version = reference.digest().or(reference.tag()).unwrap_or("latest");
             let top = fetch_manifest(&session, reference.name(), version).await?;
             Ok((session, top))
@@ -102,7 +103,7 @@ async fn first_that_answers<'a>(
     Err(SourcesFailed { attempts }.into())
 }
 
-/// Everything after the first manifest, all from the source that gave it.
+/// Fetches everything after the first manifest, all from the source that gave it.
 struct Rest<'a> {
     session: Session<'a>,
     repository: &'a str,
@@ -112,7 +113,7 @@ struct Rest<'a> {
 }
 
 impl Rest<'_> {
-    /// Brings everything that is wanted of `top` into the layout and gives what is to be named there.
+    /// Fetches everything wanted from `top` into the layout, and returns the manifest to name there.
     async fn get(&self, top: Fetched, platforms: &Platforms) -> Result<Fetched, FetchError> {
         let within = |cause| FetchError {
             operation: Operation::Manifest {
@@ -147,7 +148,7 @@ impl Rest<'_> {
         Ok(named)
     }
 
-    /// A manifest that an index lists.
+    /// Fetches a manifest that an index lists.
     async fn listed(&self, entry: &Descriptor) -> Result<Fetched, FetchError> {
         let version = entry.digest.as_str();
         let fetched = fetch_manifest(&self.session, self.repository, version).await?;
@@ -166,7 +167,7 @@ impl Rest<'_> {
         })
     }
 
-    /// The blobs of all images, each once, several at a time.
+    /// Fetches the blobs of all images, each once, several at a time.
     async fn blobs(&self, images: impl Iterator<Item = &Fetched>) -> Result<(), FetchError> {
         let mut blobs = BTreeMap::new();
         for image in images {
@@ -189,7 +190,7 @@ impl Rest<'_> {
     }
 }
 
-/// The manifests of an index that are pulled.
+/// The entries of an index to pull.
 fn wanted<'a>(entries: &'a [Descriptor], platforms: &Platforms) -> Result<Vec<&'a Descriptor>, Cause> {
     let platform = match platforms {
         Platforms::All => return Ok(entries.iter().collect()),
@@ -205,7 +206,7 @@ fn wanted<'a>(entries: &'a [Descriptor], platforms: &Platforms) -> Result<Vec<&'
     })
 }
 
-/// Gets a manifest, checks it against every digest that is known of it, and reads it.
+/// Fetches a manifest, checks it against every known digest, and parses it.
 async fn fetch_manifest(
     session: &Session<'_>,
     repository: &str,

@@ -1,28 +1,28 @@
-//! Where a redirect may lead, and what may go with it.
+//! Where a redirect may lead, and whether the authorization may go with it.
 
 use hyper::Uri;
 
-/// The most redirects that are followed for one request, as in Go's client.
+/// How many redirects to follow for one request, as in Go's client.
 pub(crate) const MAX_HOPS: u32 = 10;
 
 /// Why a redirect is not followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectError {
-    /// Too many.
+    /// There were too many redirects.
     #[error("more than {MAX_HOPS} redirects")]
     TooMany,
-    /// There is none, or it is no URL. It is not shown since it may hold a signature that grants access.
+    /// The location is missing or not a URL. It is not shown, because it may hold a signature that grants access.
     #[error("a redirect without a usable location")]
     Location,
-    /// From TLS to plain HTTP, where anybody on the way could put another image in place.
+    /// It leads from TLS to plain HTTP, where anybody on the way could substitute another image.
     #[error("a redirect from https to plain http at {0}; refused")]
     Downgrade(String),
 }
 
-/// The URL that `location` means in an answer from `from`.
+/// Resolves `location` in a response from `from`.
 ///
 /// # Errors
-/// If it is no HTTP URL, or leads away from TLS where that was not allowed.
+/// If it is not an HTTP URL, or leads away from TLS where that is not allowed.
 pub(crate) fn follow(from: &Uri, location: &str, plain_allowed: bool) -> Result<Uri, RedirectError> {
     let target = resolve(from, location).ok_or(RedirectError::Location)?;
     let host = target.host().ok_or(RedirectError::Location)?;
@@ -34,7 +34,7 @@ pub(crate) fn follow(from: &Uri, location: &str, plain_allowed: bool) -> Result<
     }
 }
 
-/// Whether two URLs have scheme, host and port in common. What authorises at one says nothing to another.
+/// Whether two URLs have the same scheme, host and port. An authorization for one origin must not go to another.
 pub(crate) fn same_origin(a: &Uri, b: &Uri) -> bool {
     let port = |uri: &Uri| uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 });
     let host = |uri: &Uri| uri.host().map(str::to_ascii_lowercase);

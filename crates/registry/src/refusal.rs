@@ -1,18 +1,18 @@
-//! What a registry says about a request that it refuses, made fit for a message.
+//! The explanation that a registry gives when it refuses a request, made safe for a message.
 
 use std::fmt::Write as _;
 
 use pullwright_engine::credentials::Sensitive;
 use serde::Deserialize;
 
-/// The most of a registry's words that a message repeats.
+/// How many characters of a registry's explanation a message repeats.
 const MAX_CHARACTERS: usize = 200;
 
 #[derive(Deserialize)]
 struct Errors {
     #[serde(default)]
     errors: Vec<One>,
-    /// Token services say it here.
+    /// Token services put their explanation here.
     #[serde(default)]
     details: Option<String>,
 }
@@ -25,10 +25,10 @@ struct One {
     message: String,
 }
 
-/// The registry's explanation in parentheses, with a space before; empty if it gives none.
+/// The registry's explanation in parentheses, with a space before it; empty if there is none.
 ///
-/// The words are a stranger's: they are cut short, control characters are taken out, and words that repeat one of `secrets` are
-/// not shown at all.
+/// The text is not trusted: it is cut short, control characters are replaced, and a text that repeats one of `secrets`
+/// is not shown at all.
 pub(crate) fn explain<'a>(body: &[u8], secrets: impl IntoIterator<Item = &'a Sensitive>) -> String {
     let Ok(answer) = serde_json::from_slice::<Errors>(body) else {
         return String::new();

@@ -1,19 +1,19 @@
-//! How a download goes on after a broken connection: what the answer to a request for the rest means.
+//! How a download continues after a broken connection: interprets the response to a request for the rest.
 
 use hyper::StatusCode;
 
-/// What follows from an answer to a request for a blob.
+/// How to use the response to a request for a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resume {
     /// The body is the rest.
     Append,
-    /// The body is the whole blob: what was there is given up.
+    /// The body is the whole blob: discard what was there.
     StartOver,
-    /// The answer is no part of the blob that was asked for.
+    /// The response is not the requested part of the blob.
     Refused,
 }
 
-/// Judges an answer to a request for everything from `offset` of a blob of `size` bytes.
+/// Interprets the response to a request for everything from `offset` of a blob of `size` bytes.
 pub(crate) fn judge(status: StatusCode, content_range: Option<&str>, offset: u64, size: u64) -> Resume {
     match status {
         StatusCode::OK => Resume::StartOver,
@@ -22,8 +22,8 @@ pub(crate) fn judge(status: StatusCode, content_range: Option<&str>, offset: u64
     }
 }
 
-/// Whether `bytes 5-9/10` begins at the offset and belongs to a blob of that size. Bytes from elsewhere would only be found
-/// out by the digest of the whole.
+/// Whether a range such as `bytes 5-9/10` begins at the offset and belongs to a blob of that size. Otherwise only the
+/// digest of the whole blob would reveal wrong bytes.
 fn continues(content_range: Option<&str>, offset: u64, size: u64) -> bool {
     let parts = content_range
         .and_then(|text| text.trim().strip_prefix("bytes "))

@@ -1,17 +1,17 @@
-//! Whether something that failed is tried again, and when.
+//! Decides whether to retry a failed request, and when.
 
 use std::time::Duration;
 
 use hyper::StatusCode;
 
-/// How often and how patiently a request is repeated.
+/// How often and how patiently to retry a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// How often a request is repeated after its first failure.
+    /// How often to retry after the first failure.
     pub times: u32,
-    /// The wait before the first repetition; each further one is twice as long.
+    /// The wait before the first retry; each further wait is twice as long.
     pub first_wait: Duration,
-    /// The longest wait. A registry that asks for more is given up, so that the next source gets its turn.
+    /// The longest wait. If a registry asks for more, the client gives up on it and asks the next source.
     pub longest_wait: Duration,
 }
 
@@ -22,7 +22,7 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// How long to wait after an answer that says to come back later; `None` if the answer stands.
+    /// How long to wait after a status that says to come back later; `None` if there is no retry.
     pub(crate) fn after_status(
         &self,
         status: StatusCode,
@@ -40,7 +40,7 @@ impl Retry {
         if !passing {
             return None;
         }
-        // The header may also be a date. Clocks differ, and our own wait serves as well.
+        // The header may also be a date. Clocks differ, and our own wait works as well.
         match retry_after.and_then(|text| text.trim().parse().ok()) {
             Some(seconds) => {
                 let asked = Duration::from_secs(seconds);

@@ -1,6 +1,7 @@
-//! A conversation with one registry about one repository: how it is spoken to, and what it is shown.
+//! A conversation with one registry about one repository: which protocol it uses and how the client authenticates
+//! itself.
 //!
-//! The credential is shown to this registry's host and to the token service that it names, and to nobody else.
+//! The credential goes to this registry's host and to the token service that it names, and to nobody else.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +25,7 @@ use crate::retry::Retry;
 use crate::token::{self, WantedAuth};
 use crate::transport::{Transport, Trust, host};
 
-/// The largest answer of a token service, and the most that is read of an error.
+/// The largest response to read from a token service or with an error.
 const MAX_ANSWER: u64 = 1 << 20;
 const AGENT: &str = concat!("pullwright/", env!("CARGO_PKG_VERSION"));
 
@@ -40,16 +41,16 @@ pub(crate) struct Session<'a> {
     authorization: Mutex<Option<Sensitive>>,
 }
 
-/// What is asked for with one URL.
+/// What to request from a URL.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Asked {
     pub(crate) accept: Option<&'static str>,
-    /// The first byte that is wanted; 0 asks for the whole.
+    /// The first byte to return; 0 asks for everything.
     pub(crate) from: u64,
 }
 
 impl<'a> Session<'a> {
-    /// Finds out how the registry is spoken to: by TLS, and if that fails for an insecure source, by plain HTTP.
+    /// Finds out which protocol the registry uses: TLS, or, if that fails for an insecure source, plain HTTP.
     pub(crate) async fn open(
         transport: &'a Transport,
         retry: &'a Retry,
@@ -99,7 +100,7 @@ impl<'a> Session<'a> {
         self.retry
     }
 
-    /// Gets a URL of this registry, wherever it redirects to, and gives the answer with the host that gave it.
+    /// Fetches a URL of this registry, following redirects, and returns the response with the host that sent it.
     pub(crate) async fn get(&self, first: Uri, asked: Asked) -> Result<(String, Response<Incoming>), Cause> {
         let mut uri = first.clone();
         let mut hops = 0;
@@ -118,7 +119,7 @@ impl<'a> Session<'a> {
                     hops += 1;
                     uri = self.follow(&uri, &response, hops)?;
                 }
-                // A token may have run out since; what was refused just now is not shown again.
+                // The token may have expired. Do not send again what was refused just now.
                 StatusCode::UNAUTHORIZED if own && !renewed => {
                     renewed = true;
                     let challenges = challenges(response.headers());
@@ -143,7 +144,7 @@ impl<'a> Session<'a> {
         followed.map_err(|error| Cause::Redirect { host: host(uri), error })
     }
 
-    /// What the registry wants to be shown; nothing if it lets everybody in.
+    /// Asks how the registry wants the client to authenticate; empty if it lets everybody in.
     async fn ping(&self, scheme: Scheme) -> Result<Vec<Challenge>, Cause> {
         let uri = self.repository.ping(scheme)?;
         let response = self.exchange(|| get(&uri, Asked::default(), None)).await?;
@@ -153,7 +154,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Prepares what the challenges ask for.
+    /// Prepares the authorization that the challenges ask for.
     async fn authorize(&self, challenges: &[Challenge]) -> Result<(), Cause> {
         let authorization = match token::wanted(challenges) {
             None => return Ok(()),
@@ -192,8 +193,8 @@ impl<'a> Session<'a> {
         Ok(token::answered(&body.map_err(within)?)?)
     }
 
-    /// Sends a request, and again while the trouble is a passing one. A registry that is not reached at all is not asked again:
-    /// the next source is.
+    /// Sends a request and retries it while the failure is temporary. If the registry cannot be reached at all, there
+    /// is no retry: the next source is asked.
     async fn exchange(
         &self,
         request: impl Fn() -> Request<Full<Bytes>>,
@@ -217,14 +218,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The error for an answer that does not give what was asked for.
+    /// The error for a response that does not deliver what was requested.
     async fn refused(&self, uri: &Uri, response: Response<Incoming>, shown: bool) -> Cause {
         let host = host(uri);
         let status = response.status().as_u16();
-        // What it says is only an explanation: without it the status stands.
+        // The body is only an explanation: if it cannot be read, the status is enough.
         let body = self.transport.collect(&host, response.into_body(), MAX_ANSWER).await;
         let authorization = self.authorization();
-        // A password that is not UTF-8 can come back only as JSON writes it: with a replacement character for each bad byte.
+        // A password that is not UTF-8 can come back only as JSON writes it: with a replacement character for each bad
+        // byte.
         let password = self.credential.map(|credential| {
             Sensitive::new(String::from_utf8_lossy(credential.password.expose()).into_owned())
         });
@@ -243,7 +245,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What is known before anybody is asked: where to go and what to show there, or why not to go at all.
+/// Decides, before anything is sent, where to go and which credential to use, or why not to contact the source at all.
 fn choose(source: &Source) -> Result<(Repository, Option<&Credential>), Cause> {
     let from = &source.from;
     match from.not_asked(PullBy::of(&from.reference)) {

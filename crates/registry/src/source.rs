@@ -7,18 +7,18 @@ use pullwright_engine::registries::PullSource;
 /// One source of a pull, with the credential for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Where, and under which conditions. A source that the pull does not ask ([`PullSource::is_asked`]) fails without being
-    /// contacted.
+    /// The source and the conditions for its use. A source that the pull does not ask ([`PullSource::is_asked`]) fails
+    /// without being contacted.
     pub from: PullSource,
-    /// What the registry is shown if it asks. A source whose credential is not known is not contacted, as by the runtime:
-    /// without the credential, it might give another answer than was meant.
+    /// The credential to send if the registry asks for one. As in the runtime, a source whose credential is not known
+    /// is not contacted: without the credential, it might give another answer than intended.
     pub credential: Result<Option<Credential>, CredentialError>,
 }
 
 /// Why the credential for a source is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
-    /// The auth file leaves it to a program.
+    /// The auth file leaves it to a credential helper.
     #[error("the credential is with the credential helper {0:?}, which is not run here")]
     Helper(String),
     /// The entry for it cannot be read.
@@ -27,13 +27,13 @@ pub enum CredentialError {
 }
 
 impl Source {
-    /// A source with a credential or none.
+    /// Creates a source with a credential or none.
     #[must_use]
     pub fn new(from: &PullSource, credential: Option<Credential>) -> Self {
         Self { from: from.clone(), credential: Ok(credential) }
     }
 
-    /// A source of a plan, with the credential that the plan chose for it
+    /// Creates a source of a plan, with the credential that the plan chose for it
     /// ([`PullPlan::credentials`](pullwright_engine::plan::PullPlan::credentials)).
     #[must_use]
     pub fn planned(planned: &PlannedSource, credential: Option<Credential>) -> Self {
@@ -45,7 +45,7 @@ impl Source {
         Self { from: planned.source.clone(), credential }
     }
 
-    /// A source, with the credential that the runtime would find for it in an auth file.
+    /// Creates a source with the credential that the runtime would find for it in an auth file.
     #[must_use]
     pub fn with_auth_file(from: &PullSource, file: &AuthFile) -> Self {
         let credential = match file.lookup(from.reference.name()) {

@@ -1,4 +1,4 @@
-//! What a challenge is answered with: the credential itself, or a token that it is exchanged for.
+//! Answers a challenge: with the credential itself, or with a token that it is exchanged for.
 
 use hyper::Uri;
 use pullwright_engine::credentials::{Credential, Sensitive};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::address::escape;
 use crate::challenge::Challenge;
 
-/// Who asks, as token services log it.
+/// The client name that token services log.
 const CLIENT_ID: &str = "pullwright";
 
 /// How the registry wants a client to log in.
@@ -16,7 +16,7 @@ const CLIENT_ID: &str = "pullwright";
 pub(crate) enum WantedAuth {
     /// User name and password with each request.
     Basic,
-    /// A token of this service.
+    /// A token from this service.
     Token { realm: String, service: Option<String> },
 }
 
@@ -26,14 +26,14 @@ pub(crate) struct TokenRequest {
     pub(crate) uri: Uri,
     /// The value of `Authorization`.
     pub(crate) authorization: Option<Sensitive>,
-    /// A form to post; without one the request is a GET.
+    /// A form to post; without one, the request is a GET.
     pub(crate) form: Option<Sensitive>,
 }
 
-/// Why a token cannot be had.
+/// Why a token could not be obtained.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// The service is not named by a URL.
+    /// The registry gives no usable URL for the token service.
     #[error("the registry names no usable token service")]
     Realm,
     /// The credential would go over the network in clear text.
@@ -44,7 +44,7 @@ pub enum TokenError {
     NoToken,
 }
 
-/// The first challenge that can be answered.
+/// The first challenge that we can answer.
 pub(crate) fn wanted(challenges: &[Challenge]) -> Option<WantedAuth> {
     challenges.iter().find_map(|challenge| match challenge.scheme.as_str() {
         "basic" => Some(WantedAuth::Basic),
@@ -56,7 +56,7 @@ pub(crate) fn wanted(challenges: &[Challenge]) -> Option<WantedAuth> {
     })
 }
 
-/// The value of `Authorization` that shows a user name and password; none for a credential without either.
+/// The value of `Authorization` for a user name and password; `None` if the credential has neither.
 pub(crate) fn basic(credential: &Credential) -> Option<Sensitive> {
     if credential.username.is_empty() && credential.password.expose().is_empty() {
         return None;
@@ -64,10 +64,10 @@ pub(crate) fn basic(credential: &Credential) -> Option<Sensitive> {
     Some(Sensitive::new(format!("Basic {}", base64::encode(&credential.pair()))))
 }
 
-/// The request for a token with this scope: by password, by identity token, or for anybody.
+/// The request for a token with this scope: with a password, with an identity token, or anonymous.
 ///
 /// # Errors
-/// If the service is no HTTP URL, or is one without TLS and there is a credential to send, unless that is allowed.
+/// If the service's URL is not an HTTP URL, or if a credential would go over plain HTTP and that is not allowed.
 pub(crate) fn request(
     realm: &str,
     service: Option<&str>,
@@ -107,7 +107,7 @@ pub(crate) fn request(
     })
 }
 
-/// The value of `Authorization` for the token in a service's answer.
+/// The value of `Authorization` for the token in a service's response.
 pub(crate) fn answered(body: &[u8]) -> Result<Sensitive, TokenError> {
     #[derive(Deserialize)]
     struct Answer {

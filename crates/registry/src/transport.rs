@@ -1,4 +1,4 @@
-//! HTTP requests over verified or unverified connections, each within its time.
+//! Sends HTTP requests over verified or unverified connections, each with a time limit.
 
 use std::error::Error;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use crate::error::Cause;
 use crate::trust::{self, TrustError};
 use crate::{Options, Timeouts};
 
-/// Whether a server's certificate is verified.
+/// Whether to verify a server's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
     Verified,
     Unverified,
 }
 
-/// Two pools of connections, so that one made without verifying is never used where verifying was asked for.
+/// Two connection pools, so that an unverified connection is never used for a request that requires a verified one.
 #[derive(Debug)]
 pub(crate) struct Transport {
     verified: Pool,
@@ -44,7 +44,7 @@ impl Transport {
         })
     }
 
-    /// Sends a request and waits for the head of the answer.
+    /// Sends a request and waits for the head of the response.
     pub(crate) async fn send(
         &self,
         trust: Trust,
@@ -69,7 +69,7 @@ impl Transport {
             match timeout(self.timeouts.idle, body.frame()).await {
                 Ok(None) => return Ok(None),
                 Ok(Some(Ok(frame))) => {
-                    // Trailers are of no interest.
+                    // Ignore trailers.
                     if let Ok(data) = frame.into_data() {
                         return Ok(Some(data));
                     }
@@ -84,7 +84,7 @@ impl Transport {
         }
     }
 
-    /// A whole body of at most `limit` bytes.
+    /// Reads a whole body of at most `limit` bytes.
     pub(crate) async fn collect(&self, host: &str, mut body: Incoming, limit: u64) -> Result<Vec<u8>, Cause> {
         let mut collected = Vec::new();
         while let Some(data) = self.next(host, &mut body).await? {
@@ -110,19 +110,19 @@ fn pool(tls: ClientConfig, timeouts: &Timeouts) -> Pool {
         .build(connector)
 }
 
-/// The host of a URL with its port, for messages: the rest of a URL may grant access to whoever reads it.
+/// The host of a URL with its port, for messages. The rest of a URL may grant access to whoever reads it.
 pub(crate) fn host(uri: &Uri) -> String {
     uri.authority().map(ToString::to_string).unwrap_or_default()
 }
 
-/// What lies behind an error of the HTTP library, whose own words only say in which phase it was.
+/// The causes of an HTTP library error, whose own message only names the phase in which it occurred.
 fn reasons(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     let mut texts: Vec<String> = causes.map(ToString::to_string).collect();
     if texts.is_empty() {
         texts.push(error.to_string());
     }
-    // Some errors say what their cause says.
+    // Some errors repeat the message of their cause.
     texts.dedup_by(|cause, error| error.ends_with(cause.as_str()));
     texts.join(": ")
 }

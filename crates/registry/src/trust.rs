@@ -1,4 +1,5 @@
-//! Whom a TLS connection believes: the machine's certificate authorities and the given ones, or anybody at all.
+//! Which servers a TLS connection trusts: those certified by the machine's or the given authorities, or any server at
+//! all.
 
 use std::sync::Arc;
 
@@ -8,10 +9,10 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-/// Which certificate authorities are believed besides those that are given.
+/// Which certificate authorities to trust in addition to the given ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Roots {
-    /// Those that the machine's administrator trusts, as the runtime does.
+    /// Those that the machine's administrator trusts, as in the runtime.
     #[default]
     System,
     /// None.
@@ -21,10 +22,10 @@ pub enum Roots {
 /// Why connections cannot be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// A text has no certificate in PEM, or a broken one.
+    /// A text has no PEM certificate, or a broken one.
     #[error("reading certificates: {0}")]
     Pem(String),
-    /// A certificate cannot be an authority.
+    /// A certificate cannot be used as an authority.
     #[error("using a certificate as an authority: {0}")]
     Authority(rustls::Error),
     /// The TLS library has no protocol version for its cipher suites.
@@ -32,10 +33,10 @@ pub enum TrustError {
     Setup(rustls::Error),
 }
 
-/// Reads the certificates of a PEM file; at least one.
+/// Reads the certificates of a PEM file, which must have at least one.
 ///
 /// # Errors
-/// If there is none or one of them is broken.
+/// If there is none, or one of them is broken.
 pub fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TrustError> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let certificates = certificates.map_err(|error| TrustError::Pem(error.to_string()))?;
@@ -45,14 +46,14 @@ pub fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TrustErr
     Ok(certificates)
 }
 
-/// Connections to servers that show a certificate for their name by a trusted authority.
+/// Connects to servers whose certificate is valid for their name and issued by a trusted authority.
 pub(crate) fn verified(
     roots: Roots,
     authorities: &[CertificateDer<'static>],
 ) -> Result<ClientConfig, TrustError> {
     let mut store = RootCertStore::empty();
     if roots == Roots::System {
-        // Broken ones among them are the machine's trouble; without any, connections fail and say why.
+        // Skip broken system certificates: they are the machine's problem. Without any, connections fail and say why.
         store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     for authority in authorities {
@@ -61,7 +62,7 @@ pub(crate) fn verified(
     Ok(builder()?.with_root_certificates(store).with_no_client_auth())
 }
 
-/// Connections to whoever answers, for sources that `registries.conf` calls insecure.
+/// Connects to any server, for sources that `registries.conf` marks as insecure.
 pub(crate) fn unverified() -> Result<ClientConfig, TrustError> {
     let algorithms = provider().signature_verification_algorithms;
     Ok(builder()?
@@ -74,14 +75,14 @@ fn provider() -> CryptoProvider {
     crypto::ring::default_provider()
 }
 
-/// The provider is given here so that no other crate's choice of a process-wide one matters.
+/// Sets the provider explicitly, so that another crate's choice of a process-wide one does not matter.
 fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, TrustError> {
     ClientConfig::builder_with_provider(Arc::new(provider()))
         .with_safe_default_protocol_versions()
         .map_err(TrustError::Setup)
 }
 
-/// Takes every certificate, but still asks for proof of its key.
+/// Accepts every certificate, but still requires proof that the server has its key.
 #[derive(Debug)]
 struct Anybody(WebPkiSupportedAlgorithms);
 

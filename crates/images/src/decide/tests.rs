@@ -1,4 +1,4 @@
-//! Which calls, in which order, for which hosts.
+//! Tests which calls are made, in which order and for which hosts.
 
 use pullwright_engine::containerd::CertsD;
 use pullwright_engine::reference::Dialect;
@@ -84,7 +84,7 @@ fn docker_hub_is_called_what_containerd_calls_it() {
     let addressed = |hosts_toml| Case { registries: "", hosts_toml, file: &file }.calls("nginx");
     assert_eq!(addressed(None), ["own -> https://registry-1.docker.io"]);
     assert_eq!(addressed(Some("server = \"https://docker.io\"")), ["own -> https://docker.io"]);
-    // A registry that stands in for it altogether.
+    // A registry that replaces Docker Hub altogether.
     assert_eq!(addressed(Some("server = \"http://hub.internal:5000\"")), ["own -> http://hub.internal:5000"]);
 }
 
@@ -107,7 +107,7 @@ fn a_mirror_that_containerd_does_not_ask_comes_last_and_is_still_bound() {
     assert!(said.contains("not among the hosts that containerd asks"), "{said}");
 }
 
-/// `user -> server address` of each call with what the kubelet sent.
+/// `user -> server address` of each call with the kubelet's credential.
 fn with_kubelets_auth(auth: &[u8]) -> Vec<String> {
     let reference = Reference::parse(Dialect::Kubelet, "nginx").unwrap();
     let mut certs_d = CertsD::default();

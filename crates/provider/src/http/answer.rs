@@ -1,17 +1,17 @@
-//! Reading one answer: its head, its body by length, in chunks, or to the end of the connection.
+//! Reads one response: its head, and its body by length, in chunks, or until the connection ends.
 
 use std::io::{self, BufRead, Read};
 
 use super::HttpError;
 
-/// The most that is read of an answer's head; servers send a few hundred bytes.
+/// The largest head to read; servers send a few hundred bytes.
 const HEAD: u64 = 64 << 10;
-/// The most headers in it; servers send ten or twenty.
+/// The most headers in a head; servers send ten or twenty.
 const HEADERS: usize = 100;
-/// The most memory that is taken on the server's word, before any of the body has come.
+/// How much memory to reserve for an announced length before any of the body has arrived.
 const PROMISED: u64 = 1 << 20;
 
-/// What a server says before the body.
+/// The head of a response.
 #[derive(Debug, Default)]
 pub(crate) struct Head {
     /// The status code.
@@ -20,15 +20,15 @@ pub(crate) struct Head {
     pub(crate) retry_after: Option<String>,
     /// `Content-Type`, as sent.
     pub(crate) content_type: String,
-    /// Whether the next request may go the same way.
+    /// Whether the next request may use the same connection.
     pub(crate) keeps_connection: bool,
 }
 
-/// How much body there is to come.
+/// How much of the body is still to come.
 #[derive(Debug, Clone, Copy)]
 enum Length {
     Known(u64),
-    /// So much of this chunk, and perhaps further chunks.
+    /// This much of the current chunk, and perhaps further chunks.
     Chunk(u64),
     /// A chunk is about to begin.
     NextChunk {
@@ -37,7 +37,7 @@ enum Length {
     UntilEnd,
 }
 
-/// The body of an answer, which is read as it comes and never beyond a limit.
+/// The body of a response. It is read as it arrives and never beyond a limit.
 pub(crate) struct Body<R> {
     from: R,
     length: Length,
@@ -45,7 +45,7 @@ pub(crate) struct Body<R> {
 }
 
 impl<R: BufRead> Body<R> {
-    /// From here on, at most `limit` bytes are read; what is larger is [`HttpError::TooLarge`].
+    /// Allows at most `limit` more bytes to be read; more than that is [`HttpError::TooLarge`].
     pub(super) fn limit(&mut self, limit: u64) {
         self.limit = limit;
     }
@@ -60,7 +60,7 @@ impl<R: BufRead> Body<R> {
         matches!(self.length, Length::Known(0)).then_some(self.from)
     }
 
-    /// All of the body at once. What is announced to be too large is not read.
+    /// Reads the whole body at once. Does not read a body whose announced length is too large.
     pub(super) fn whole(&mut self) -> Result<Vec<u8>, HttpError> {
         let mut body = Vec::new();
         while let Some(announced) = self.announced()? {
@@ -79,7 +79,7 @@ impl<R: BufRead> Body<R> {
         Ok(body)
     }
 
-    /// How much is known to come before anything else is said; none at the end.
+    /// The length that is known to follow; `None` at the end.
     fn announced(&mut self) -> Result<Option<u64>, HttpError> {
         if let Length::NextChunk { first } = self.length {
             self.length = next_chunk(&mut self.from, first)?;
@@ -131,23 +131,23 @@ impl<R: BufRead> Read for Body<R> {
     }
 }
 
-/// Reads the head of an answer to a GET; the body is still to come.
+/// Reads the head of a response to a GET; the body is still to be read.
 pub(super) fn read<R: BufRead>(mut from: R) -> Result<(Head, Body<R>), HttpError> {
     loop {
         let (head, length) = head(&mut from)?;
-        // "I am still here", and the like: the answer comes after it.
+        // An interim response, such as "continue": the actual one follows.
         if head.status >= 200 {
             return Ok((head, Body { from, length, limit: 0 }));
         }
     }
 }
 
-/// Reads an answer that has no body, and gives its status.
+/// Reads a response that has no body, and returns its status.
 pub(super) fn read_head(from: &mut impl BufRead) -> Result<u16, HttpError> {
     head(from).map(|(head, _)| head.status)
 }
 
-/// The status and what of the headers is needed.
+/// The status and the headers that we need.
 fn head(from: &mut impl BufRead) -> Result<(Head, Length), HttpError> {
     let bytes = head_bytes(from)?;
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
@@ -162,7 +162,7 @@ fn head(from: &mut impl BufRead) -> Result<(Head, Length), HttpError> {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
         if is("content-length") {
             let length = number(text(header.value)?, 10)?;
-            // Of two lengths, the server and we might each believe another one.
+            // If there are two lengths, the server and we might each use another one.
             if known.replace(length).is_some_and(|earlier| earlier != length) {
                 return Err(HttpError::NotHttp);
             }
@@ -172,7 +172,7 @@ fn head(from: &mut impl BufRead) -> Result<(Head, Length), HttpError> {
                 return Err(HttpError::NotHttp);
             }
         } else if is("content-encoding") {
-            // A way to write a body that was not asked for.
+            // An encoding of the body that we did not ask for.
             return Err(HttpError::NotHttp);
         } else if is("content-type") {
             text(header.value)?.clone_into(&mut head.content_type);
@@ -194,7 +194,7 @@ fn head(from: &mut impl BufRead) -> Result<(Head, Length), HttpError> {
     Ok((head, length))
 }
 
-/// The bytes of a head, up to and with its empty line.
+/// The bytes of a head, including the empty line at its end.
 fn head_bytes(from: &mut impl BufRead) -> Result<Vec<u8>, HttpError> {
     let (mut bytes, mut budget) = (Vec::new(), HEAD);
     loop {
@@ -202,7 +202,7 @@ fn head_bytes(from: &mut impl BufRead) -> Result<Vec<u8>, HttpError> {
         read_line(from, &mut budget, &mut bytes)?;
         match &bytes[begin..] {
             b"\n" | b"\r\n" => return Ok(bytes),
-            // Whoever speaks something else may well wait for us to go on.
+            // A server that speaks another protocol may wait for us to go on, so stop at the first line.
             first if begin == 0 && !first.starts_with(b"HTTP/1.") => return Err(HttpError::NotHttp),
             _ => {}
         }
@@ -214,13 +214,13 @@ fn text(value: &[u8]) -> Result<&str, HttpError> {
     str::from_utf8(value).map(str::trim).map_err(|_| HttpError::NotHttp)
 }
 
-/// A number of digits alone: Rust's own parser also takes a sign.
+/// Parses a number that has only digits: Rust's own parser also accepts a sign.
 fn number(text: &str, radix: u32) -> Result<u64, HttpError> {
     let digits = text.chars().all(|digit| digit.is_digit(radix));
     u64::from_str_radix(text, radix).ok().filter(|_| digits).ok_or(HttpError::NotHttp)
 }
 
-/// Adds a line with its end to `bytes`; takes its length off `budget`.
+/// Appends a line with its line ending to `bytes`, and subtracts its length from `budget`.
 fn read_line(from: &mut impl BufRead, budget: &mut u64, bytes: &mut Vec<u8>) -> Result<(), HttpError> {
     let read = from.take(*budget).read_until(b'\n', bytes)?;
     *budget -= read as u64;
@@ -231,7 +231,7 @@ fn read_line(from: &mut impl BufRead, budget: &mut u64, bytes: &mut Vec<u8>) -> 
     }
 }
 
-/// A line without its end; takes its length off `budget`.
+/// Reads a line without its line ending, and subtracts its length from `budget`.
 fn line(from: &mut impl BufRead, budget: &mut u64) -> Result<String, HttpError> {
     let mut line = Vec::new();
     read_line(from, budget, &mut line)?;
@@ -242,7 +242,7 @@ fn line(from: &mut impl BufRead, budget: &mut u64) -> Result<String, HttpError> 
     String::from_utf8(line).map_err(|_| HttpError::NotHttp)
 }
 
-/// What begins behind a chunk, or with the first one.
+/// Reads what follows a chunk, or the start of the first one.
 fn next_chunk(from: &mut impl BufRead, first: bool) -> Result<Length, HttpError> {
     let mut budget = HEAD;
     if !first && !line(from, &mut budget)?.is_empty() {
@@ -254,7 +254,7 @@ fn next_chunk(from: &mut impl BufRead, first: bool) -> Result<Length, HttpError>
     if size > 0 {
         return Ok(Length::Chunk(size));
     }
-    // What may come behind the last chunk is of no use to us.
+    // Ignore the trailers after the last chunk.
     while !line(from, &mut budget)?.is_empty() {}
     Ok(Length::Known(0))
 }
@@ -327,7 +327,8 @@ mod tests {
         assert_eq!(body(&endless).unwrap_err(), not_http, "a head without end");
     }
 
-    /// Whoever reads such a head in another way than the server meant it finds the next answer in the wrong place.
+    /// A reader that understands such a head in another way than the server looks for the next response in the wrong
+    /// place.
     #[test]
     fn a_length_is_said_once_and_in_digits() {
         let not_http = Err("the answer is not HTTP".to_owned());

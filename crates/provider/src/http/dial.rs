@@ -22,7 +22,7 @@ impl Socket {
         let mut failure = io::Error::new(ErrorKind::NotFound, format!("{} has no address", origin.host));
         let mut untried = addresses.len();
         for address in addresses {
-            // The next one must have its chance when this one is silent.
+            // Leave time for the next address if this one does not respond.
             let share = left(deadline)? / u32::try_from(untried).unwrap_or(u32::MAX);
             untried -= 1;
             match TcpStream::connect_timeout(&address, share) {
@@ -37,8 +37,8 @@ impl Socket {
     }
 }
 
-/// The system's lookup has no time limit: a thread waits for it, and if we stop waiting for the thread, the process ends
-/// before it does.
+/// Looks up a host's addresses. The system's lookup has no time limit, so a thread waits for it. If we stop waiting for
+/// the thread, the process ends before it does.
 fn look_up(host: String, port: u16, deadline: Instant) -> io::Result<Vec<SocketAddr>> {
     let (give, take) = sync_channel(1);
     std::thread::Builder::new().name("lookup".to_owned()).spawn(move || {
@@ -51,13 +51,13 @@ fn look_up(host: String, port: u16, deadline: Instant) -> io::Result<Vec<SocketA
     }
 }
 
-/// The time until the deadline, or that it has come.
+/// The time until the deadline, or an error if it has passed.
 fn left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// What the system says when a socket's own time limit has passed.
+/// Converts the error that the system returns when a socket's own time limit has passed.
 fn timed_out(error: io::Error) -> io::Error {
     if error.kind() == ErrorKind::WouldBlock { ErrorKind::TimedOut.into() } else { error }
 }

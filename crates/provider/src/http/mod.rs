@@ -1,7 +1,7 @@
-//! HTTP/1.1 over TLS to one server, blocking, until a deadline: what the plugin's few requests need and no more.
+//! HTTP/1.1 over TLS to one server, blocking, with a deadline: just what the plugin's few requests need.
 //!
-//! A client library costs more than the exchange itself: a thread to look up each name, half a megabyte of buffers, a fifth
-//! of the binary. Here one connection is kept for all requests, and everything that a server sends is bounded.
+//! A client library costs more than the exchange itself: a thread for each name lookup, half a megabyte of buffers, a
+//! fifth of the binary. This client keeps one connection for all requests, and limits everything that a server sends.
 
 mod answer;
 mod dial;
@@ -23,28 +23,28 @@ use dial::Socket;
 use origin::Origin;
 use proxy::Proxy;
 
-/// As much as a TLS record holds.
+/// The size of a TLS record.
 const BUFFER: usize = 16 << 10;
 
-/// What the other side knows us by.
+/// The name that we send to servers.
 const USER_AGENT: &str = concat!("crio-credential-provider/", env!("CARGO_PKG_VERSION"), " (pullwright)");
 
-/// A connection, with what has come and is not read yet.
+/// A connection, with the data that has arrived but is not read yet.
 pub(crate) type Connection = BufReader<StreamOwned<ClientConnection, Socket>>;
 
-/// Asks one server, which is known by the certificates of an authority.
+/// A client for one server, which it verifies with the certificates of an authority.
 pub(crate) struct Client {
     origin: Origin,
     proxy: Option<Proxy>,
     tls: Arc<ClientConfig>,
-    /// Kept between requests; none while there is none to be used again.
+    /// The connection kept for the next request; `None` if there is none to reuse.
     kept: RefCell<Option<Connection>>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
-    /// What the server is called by.
+    /// The server's URL is not valid.
     #[error("{0:?} is not a URL of an API server: use https://HOST[:PORT]")]
     Url(String),
     /// The authority has no certificate.
@@ -53,10 +53,10 @@ pub(crate) enum HttpError {
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(rustls::Error),
-    /// Somebody else's certificate.
+    /// The server's certificate was not accepted.
     #[error(transparent)]
     Certificate(rustls::Error),
-    /// A value that would end a line and begin another.
+    /// A value has a character that is not allowed in a header, such as one that ends the line.
     #[error("{0} has a character that no header can have")]
     Header(&'static str),
     /// The proxy cannot be used, or refuses.
@@ -67,19 +67,19 @@ pub(crate) enum HttpError {
         /// The reason.
         why: String,
     },
-    /// No connection, or a broken one.
+    /// The connection could not be opened, or broke.
     #[error(transparent)]
     Io(io::Error),
-    /// The connection ended where an answer should be.
+    /// The connection ended before the response did.
     #[error("the connection ended before the answer did")]
     Ended,
-    /// Something else than HTTP/1.1.
+    /// The response is not HTTP/1.1.
     #[error("the answer is not HTTP")]
     NotHttp,
-    /// More than the limit.
+    /// The response is larger than the limit.
     #[error("the answer is too large")]
     TooLarge,
-    /// Time is up.
+    /// The deadline has passed.
     #[error("time is up")]
     Deadline,
 }
@@ -102,7 +102,7 @@ impl From<io::Error> for HttpError {
     }
 }
 
-/// Through the traits of [`io`], by which a body is read.
+/// Converts the error for the traits of [`io`], through which a body is read.
 impl From<HttpError> for io::Error {
     fn from(error: HttpError) -> Self {
         match error {
@@ -114,7 +114,7 @@ impl From<HttpError> for io::Error {
     }
 }
 
-/// What a server answered: the head, and a body that is still to come.
+/// A server's response: the head, and a body that is still to be read.
 pub(crate) struct HttpAnswer<'a> {
     pub(crate) head: Head,
     body: Body<Connection>,
@@ -122,14 +122,14 @@ pub(crate) struct HttpAnswer<'a> {
 }
 
 impl HttpAnswer<'_> {
-    /// The same, once its body has begun as well.
+    /// Waits until the body has begun too.
     fn begun(mut self) -> Result<Self, HttpError> {
         self.body.limit(u64::MAX);
         self.body.fill_buf()?;
         Ok(self)
     }
 
-    /// Reads the body with `read`, which is given no more than `limit` bytes of it.
+    /// Reads the body with `read`, which gets at most `limit` bytes of it.
     pub(crate) fn read<T, E>(
         mut self,
         limit: u64,
@@ -145,14 +145,14 @@ impl HttpAnswer<'_> {
         Ok(value)
     }
 
-    /// All of the body, which has at most `limit` bytes.
+    /// Reads the whole body of at most `limit` bytes.
     pub(crate) fn whole(self, limit: u64) -> Result<Vec<u8>, HttpError> {
         self.read(limit, Body::whole)
     }
 }
 
 impl Client {
-    /// Prepares requests to `server`, which must show a certificate of `authority` (PEM); nothing is sent yet.
+    /// Prepares requests to `server`, which must show a certificate from `authority` (PEM). Sends nothing yet.
     ///
     /// # Errors
     /// If the URL or the authority cannot be used.
@@ -164,7 +164,7 @@ impl Client {
         let origin = Origin::parse(server).ok_or_else(|| HttpError::Url(server.to_owned()))?;
         let mut roots = RootCertStore::empty();
         let certificates = CertificateDer::pem_slice_iter(authority).filter_map(Result::ok);
-        // One that is broken is no reason not to know a server by another.
+        // If one certificate is broken, the others can still verify the server.
         if roots.add_parsable_certificates(certificates).0 == 0 {
             return Err(HttpError::NoCertificates);
         }
@@ -174,17 +174,17 @@ impl Client {
             .map_err(HttpError::Tls)?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        // There is one connection, and nothing to resume it from.
+        // There is only one connection, so there is no session to resume.
         tls.resumption = Resumption::disabled();
         let var = |name: &str| std::env::var(name).ok();
         let proxy = if proxy_from_environment { Proxy::choose(var, &origin) } else { None };
         Ok(Self { origin, proxy, tls: Arc::new(tls), kept: RefCell::new(None) })
     }
 
-    /// The answer to a GET of `path`.
+    /// Sends a GET request for `path` and returns the response.
     ///
     /// # Errors
-    /// If it does not begin until `deadline`; so does what is read of its body fail at the deadline.
+    /// If the response does not begin before `deadline`. Reading its body also fails at the deadline.
     pub(crate) fn get(
         &self,
         path: &str,
@@ -194,7 +194,7 @@ impl Client {
         let request = self.request(path, headers)?;
         if let Some(connection) = self.kept.take() {
             match self.exchange(connection, &request, deadline).and_then(HttpAnswer::begun) {
-                // A server may end a connection between two requests; to ask twice does no harm.
+                // A server may close a connection between two requests; asking again does no harm.
                 Err(HttpError::Ended | HttpError::Io(_)) => {}
                 result => return result,
             }
@@ -217,7 +217,7 @@ impl Client {
     ) -> Result<HttpAnswer<'_>, HttpError> {
         let stream = connection.get_mut();
         stream.sock.deadline = deadline;
-        // Before the handshake, which takes it along with its own last words.
+        // Before the handshake, which then sends the request along with its last message.
         stream.conn.writer().write_all(request)?;
         stream.flush()?;
         let (head, body) = answer::read(connection)?;
@@ -242,7 +242,7 @@ impl Client {
     }
 }
 
-/// A body that has come, for tests of its readers.
+/// A body that has arrived, for tests of its readers.
 #[cfg(test)]
 pub(crate) fn body_of(content: &[u8], limit: u64) -> Body<impl io::BufRead> {
     let head: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";

@@ -1,4 +1,4 @@
-//! Which server a URL names.
+//! The server that a URL names.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,13 +7,13 @@ use rustls::pki_types::ServerName;
 
 use super::HttpError;
 
-/// A server's place, from a URL: `https://host[:port][/prefix]`.
+/// A server, from a URL: `https://host[:port][/prefix]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
     /// A name, or an address without brackets.
     pub(super) host: String,
     pub(super) port: u16,
-    /// What every path begins with; servers behind a gateway have one.
+    /// The start of every path; servers behind a gateway have one.
     pub(super) prefix: String,
 }
 
@@ -38,7 +38,7 @@ impl Origin {
     }
 }
 
-/// As it stands in the header `Host` and in `CONNECT`.
+/// The form for the `Host` header and for `CONNECT`.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address() {
@@ -48,7 +48,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// `host`, `host:port`, `[address]` or `[address]:port`.
+/// Parses `host`, `host:port`, `[address]` or `[address]:port`.
 pub(super) fn host_and_port(authority: &str, default: u16) -> Option<(String, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?,
@@ -59,7 +59,7 @@ pub(super) fn host_and_port(authority: &str, default: u16) -> Option<(String, u1
         None if port.is_empty() => default,
         None => return None,
     };
-    // Nobody signs in to an API server in a URL, and nothing here may end a line of a header.
+    // Nobody logs in to an API server in its URL, and nothing in it may end a header line.
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
     (!host.is_empty() && host.bytes().all(allowed)).then(|| (host.to_owned(), port))
 }

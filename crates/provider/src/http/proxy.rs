@@ -1,4 +1,4 @@
-//! The proxy that the environment names, for those who ask for it, and a tunnel through it.
+//! The proxy that the environment names, if the options ask for it, and a tunnel through it.
 
 use std::io::{Read as _, Write as _};
 use std::net::IpAddr;
@@ -11,26 +11,26 @@ use super::dial::Socket;
 use super::origin::{Origin, host_and_port};
 use super::{HttpError, answer};
 
-/// The variables that name a proxy for https URLs, first one first.
+/// The variables that name a proxy for https URLs, in order of precedence.
 const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-/// Those that name who is asked without it.
+/// The variables that list the servers to contact without a proxy.
 const EXCEPTIONS: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
-/// A proxy, which sees the server's name and encrypted bytes.
+/// A proxy, which sees only the server's name and encrypted bytes.
 #[derive(Debug)]
 pub(super) struct Proxy {
-    /// Its address, or why it cannot be used. That is an error when it is used: asking directly instead would go around
-    /// what somebody has asked for.
+    /// The proxy's address, or why it cannot be used. The error is reported on use: a direct connection instead would
+    /// bypass what somebody asked for.
     place: Result<Origin, &'static str>,
-    /// What it is called in messages: its address if it has one, else the variable. What cannot be taken apart may hold a
-    /// password anywhere.
+    /// The proxy's name in messages: its address if it has one, else the variable. A URL that cannot be parsed may hold
+    /// a password anywhere.
     shown: String,
-    /// For `Proxy-Authorization`.
+    /// The value for `Proxy-Authorization`.
     basic: Option<Sensitive>,
 }
 
 impl Proxy {
-    /// The proxy for `origin`, if the environment has one.
+    /// The proxy for `origin`, if the environment names one.
     pub(super) fn choose(var: impl Fn(&str) -> Option<String>, origin: &Origin) -> Option<Self> {
         let first = |names: &[&'static str]| {
             names.iter().find_map(|name| Some((*name, var(name).filter(|value| !value.is_empty())?)))
@@ -49,7 +49,7 @@ impl Proxy {
         let (login, authority) = authority.rsplit_once('@').unwrap_or(("", authority));
         let basic = (!login.is_empty()).then(|| Sensitive::new(base64::encode(&unescaped(login))));
         let place = match (scheme, host_and_port(authority, 80)) {
-            // A slash in the password: what looks like the address is the user.
+            // The password has a slash: what looks like the address is the user.
             _ if path.contains('@') => Err("this is no address; write a '/' in a password as %2F"),
             ("http", Some((host, port))) => Ok(Origin { host, port, prefix: String::new() }),
             ("http", None) => Err("this is no address"),
@@ -60,7 +60,7 @@ impl Proxy {
         Self { place, shown, basic }
     }
 
-    /// A connection to `origin` through the proxy.
+    /// Opens a connection to `origin` through the proxy.
     pub(super) fn tunnel(&self, origin: &Origin, deadline: Instant) -> Result<Socket, HttpError> {
         let refused = |why: String| HttpError::Proxy { proxy: self.shown.clone(), why };
         let place = self.place.as_ref().map_err(|why| refused((*why).to_owned()))?;
@@ -71,7 +71,7 @@ impl Proxy {
         }
         request += "\r\n";
         socket.write_all(request.as_bytes())?;
-        // Not a byte more: what comes after the head is TLS, and not ours to take.
+        // Read not a byte more than the head: what follows is TLS, which is not for us to read.
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") && head.len() < 8192 {
             let mut byte = [0];
@@ -85,8 +85,8 @@ impl Proxy {
     }
 }
 
-/// Whether an exception of `NO_PROXY` is for this server: `*`, a host and all below it, an address, or a range of them,
-/// each with or without a port.
+/// Whether an exception in `NO_PROXY` covers this server: `*`, a host with everything below it, an address, or a range
+/// of addresses, each with or without a port.
 fn covers(exception: &str, origin: &Origin) -> bool {
     if exception == "*" {
         return true;
@@ -121,7 +121,7 @@ fn in_network(network: &str, bits: &str, address: IpAddr) -> Option<bool> {
     Some((network ^ address).checked_shr(differing).unwrap_or(0) == 0)
 }
 
-/// `%41` as `A`.
+/// Decodes percent-encoding: `%41` is `A`.
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -163,7 +163,7 @@ mod tests {
         assert!(!format!("{proxy:?}").contains("p@ss") && !format!("{proxy:?}").contains("p%40ss"));
     }
 
-    /// Wherever the password is by mistake.
+    /// Wherever somebody puts the password by mistake.
     #[test]
     fn what_cannot_be_taken_apart_is_not_shown_at_all() {
         for url in [

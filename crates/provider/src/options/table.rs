@@ -1,4 +1,4 @@
-//! The table of options: one row each, from which parsing, `--help` and the documentation come.
+//! The table of options, one row each. Parsing, `--help` and the documentation all use it.
 
 use pullwright_engine::kubelet::Namespace;
 use pullwright_flags::{Flag, Program, Rejected, Section, Value};
@@ -35,7 +35,7 @@ pub(crate) const PROGRAM: Program<Settings> = Program {
             Some(SWEEP) => Verb::Sweep,
             _ => return false,
         };
-        // One sub-command at most.
+        // At most one subcommand.
         std::mem::replace(&mut settings.verb, verb) == Verb::Provide
     },
     sections: &[

@@ -1,4 +1,4 @@
-//! The command line and the environment.
+//! Tests of the command line and the environment.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Requests to the API server: verified, with the Pod's token, bounded in time and size, one retry.
+//! Requests to the API server: verified, with the Pod's token, limited in time and size, with one retry.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ use crate::cluster::Cluster;
 use crate::http::{Client, Head, HttpAnswer, HttpError};
 use crate::shown::{shown, without};
 
-/// The most that is read of one object. The API server keeps none beyond 1.5 MiB unless it is told to, and base64 makes a
-/// third more of it.
+/// The largest object to read. By default, the API server stores no object of more than 1.5 MiB, and base64 adds a
+/// third.
 const OBJECT_MAX: u64 = 4 << 20;
-/// The most that is read of what a server says when it refuses.
+/// How much of a refusal to read.
 const REFUSAL_MAX: u64 = 64 << 10;
-/// How much of that is repeated.
+/// How many characters of its message to repeat.
 const MESSAGE_SHOWN: usize = 300;
-/// The longest that a server may make us wait before the one retry.
+/// The longest wait before the one retry that a server may ask for.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// A connection to an API server on behalf of one Pod.
@@ -28,10 +28,10 @@ pub struct Api<'a> {
     deadline: Instant,
 }
 
-/// Why the API server did not give what was asked for.
+/// Why the API server did not return what was requested.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// The certificate authority is none.
+    /// The certificate authority's file has no certificate.
     #[error(
         "the certificate authority of {server} holds no certificate in PEM: check --certificate-authority"
     )]
@@ -47,17 +47,17 @@ pub enum ApiError {
         /// The reason.
         why: String,
     },
-    /// No connection, no answer, or one that is not HTTP.
+    /// There was no connection, no response, or one that is not HTTP.
     #[error("asking {server} for {what}: {why}")]
     Transport {
         /// The server.
         server: String,
-        /// What was asked for.
+        /// What was requested.
         what: String,
         /// The reason.
         why: String,
     },
-    /// Somebody else's certificate. It was not shown the token.
+    /// The server's certificate was not accepted. It did not get the token.
     #[error(
         "{server} is not the server that its certificate authority knows ({why}): check --server and --certificate-authority"
     )]
@@ -67,26 +67,26 @@ pub enum ApiError {
         /// What is wrong with its certificate.
         why: rustls::Error,
     },
-    /// The token is not accepted.
+    /// The server does not accept the token.
     #[error(
         "{server} does not accept the service account's token (401 for {what}): is serviceAccountTokenAudience one of its --api-audiences?"
     )]
     Unauthorized {
         /// The server.
         server: String,
-        /// What was asked for.
+        /// What was requested.
         what: String,
     },
-    /// The service account may not.
+    /// The service account lacks permission.
     #[error("{message} (403): give the Pod's service account a Role that allows it")]
     Forbidden {
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
-    /// Not there.
+    /// The object does not exist.
     #[error("{what} is not there (404)")]
     NotFound {
-        /// What was asked for.
+        /// What was requested.
         what: String,
     },
     /// Any other refusal.
@@ -94,44 +94,44 @@ pub enum ApiError {
     Status {
         /// The server.
         server: String,
-        /// What was asked for.
+        /// What was requested.
         what: String,
         /// The status.
         status: u16,
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
-    /// More than an object, or a page of few objects, can be.
+    /// The response is larger than an object, or a page of few objects, can be.
     #[error("{what} has more than {} MiB", .most >> 20)]
     TooLarge {
-        /// What was asked for.
+        /// What was requested.
         what: String,
-        /// The most that is read of it.
+        /// The limit in bytes.
         most: u64,
     },
-    /// Not what the API answers.
+    /// The response is not what the API returns.
     #[error("{server} answered something that is not {what}: is it an API server?")]
     Content {
         /// The server.
         server: String,
-        /// What was asked for.
+        /// What was requested.
         what: String,
     },
-    /// Time is up.
+    /// The deadline has passed.
     #[error("{server} did not answer in time for {what}")]
     Deadline {
         /// The server.
         server: String,
-        /// What was asked for.
+        /// What was requested.
         what: String,
     },
 }
 
 impl<'a> Api<'a> {
-    /// Prepares requests, all of which end at `deadline`; nothing is sent yet.
+    /// Prepares requests, which all end at `deadline`. Sends nothing yet.
     ///
     /// # Errors
-    /// If the certificate authority cannot be read.
+    /// If the certificate authority or the server's URL cannot be used.
     pub fn new(
         cluster: &'a Cluster,
         token: &Sensitive,
@@ -148,19 +148,19 @@ impl<'a> Api<'a> {
         Ok(Self { client, server, authorization, deadline })
     }
 
-    /// The object at `path` in JSON, which is for `what` a person would call it.
+    /// Gets the object at `path` in JSON; error messages call it `what`.
     ///
     /// # Errors
-    /// If it is not to be had in time.
+    /// If the object cannot be read in time, or the server refuses.
     pub(super) fn get(&self, path: &str, what: &str) -> Result<Vec<u8>, ApiError> {
         let answer = self.ask(path, what, "application/json")?;
         answer.whole(OBJECT_MAX).map_err(|error| self.transport(error, what))
     }
 
-    /// The list at `path` in the encoding that the server prefers; its content is still to come.
+    /// Gets the list at `path` in the encoding that the server prefers; its content is still to be read.
     ///
     /// # Errors
-    /// If it is not to be had in time.
+    /// If no response comes in time, or the server refuses.
     pub(super) fn list(&self, path: &str, what: &str) -> Result<HttpAnswer<'_>, ApiError> {
         const EITHER: &str = "application/vnd.kubernetes.protobuf, application/json";
         self.ask(path, what, EITHER)
@@ -171,7 +171,7 @@ impl<'a> Api<'a> {
         if let Some(pause) = retry_after(&answer.head)
             && Instant::now() + pause < self.deadline
         {
-            // To its end, so that the connection can be used again.
+            // Read it to its end, so that the connection can be reused.
             let _ = answer.whole(REFUSAL_MAX);
             std::thread::sleep(pause);
             answer = self.send(path, what, accept)?;
@@ -179,7 +179,7 @@ impl<'a> Api<'a> {
         if answer.head.status == 200 { Ok(answer) } else { Err(self.refused(answer, what)) }
     }
 
-    /// The error for an answer that cannot be understood.
+    /// The error for a response that cannot be understood.
     pub(super) fn content(&self, what: &str) -> ApiError {
         ApiError::Content { server: self.server.to_owned(), what: what.to_owned() }
     }
@@ -190,7 +190,7 @@ impl<'a> Api<'a> {
         answer.map_err(|error| self.transport(error, what))
     }
 
-    /// The error for an answer that does not come.
+    /// The error for a response that does not arrive.
     pub(super) fn transport(&self, error: HttpError, what: &str) -> ApiError {
         let (server, what) = (self.server.to_owned(), what.to_owned());
         match error {
@@ -202,7 +202,7 @@ impl<'a> Api<'a> {
     }
 
     fn refused(&self, answer: HttpAnswer<'_>, what: &str) -> ApiError {
-        /// The part of a Kubernetes `Status` that people are told.
+        /// The part of a Kubernetes `Status` to show to people.
         #[derive(Deserialize)]
         struct Said {
             message: String,
@@ -214,7 +214,7 @@ impl<'a> Api<'a> {
         } else {
             serde_json::from_slice::<Said>(&body).map(|said| said.message).unwrap_or_default()
         };
-        // Some servers, and more gateways, repeat what they were shown.
+        // Some servers, and even more gateways, repeat the token that they got.
         let token = self.authorization.expose().trim_start_matches("Bearer ");
         let mut message = shown(&without(&message, token), MESSAGE_SHOWN).into_owned();
         if message.is_empty() {
@@ -234,7 +234,7 @@ pub(super) fn is_protobuf(answer: &HttpAnswer<'_>) -> bool {
     answer.head.content_type.split(';').next().is_some_and(|kind| kind.trim() == protobuf::MEDIA_TYPE)
 }
 
-/// How long to wait before asking again, if the server is only busy.
+/// How long to wait before the retry, if the server is only busy.
 fn retry_after(head: &Head) -> Option<Duration> {
     if !matches!(head.status, 429 | 500..600) {
         return None;

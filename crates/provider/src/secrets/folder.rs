@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::{FoundSecrets, SecretsError};
 
-/// The most that is read of one file: a Secret has at most 1 MiB, and its manifest a third more.
+/// The largest file to read: a Secret has at most 1 MiB, and its manifest a third more.
 const FILE_MAX: u64 = 4 << 20;
-/// The most that is read of all files together.
+/// How much to read of all files together.
 const FOLDER_MAX: u64 = 64 << 20;
 
-/// Reads the Secrets of a namespace from the manifests in a folder: files that end in `.yaml`, `.yml` or `.json`, each with
-/// one or several documents, in the order of file names. A manifest without namespace is for every namespace.
+/// Reads the Secrets of a namespace from the manifests in a folder: files that end in `.yaml`, `.yml` or `.json`, each
+/// with one or more documents, in the order of their names. A manifest without a namespace is for every namespace.
 pub(crate) fn from_folder(
     node: &NodeRoot,
     folder: &Path,

@@ -1,7 +1,7 @@
-//! The pull secrets that were found for a request, bounded whatever the namespace holds.
+//! The pull secrets that were found for a request, limited whatever the namespace holds.
 //!
-//! Whoever may write Secrets in a namespace must not be able to take a node's memory or time with them. So what is kept is
-//! bounded, what is told is bounded, and what was left out is counted and told in one line.
+//! Somebody who may write Secrets in a namespace must not be able to use up a node's memory or time with them. So there
+//! are limits on what is kept and on what is reported, and what was left out is counted and reported in one line.
 
 use std::fmt;
 
@@ -9,40 +9,40 @@ use pullwright_engine::credentials::{PullSecret, Secret, SecretError, SecretName
 
 use crate::shown::shown;
 
-/// The most that is kept of all Secrets together, in parts of keys: `host/path` has two. A pull that asks a thousand mirrors,
+/// How much to keep of all Secrets together, in parts of keys: `host/path` has two. A pull from a thousand mirrors,
 /// with a thousand Secrets of ten entries for them, needs a third of it.
 const MOST_PARTS: usize = 50_000;
-/// And in bytes of keys and credentials. An entry usually has about two hundred.
+/// The same in bytes of keys and credentials. An entry usually has about two hundred.
 const MOST_BYTES: usize = 8 << 20;
-/// How many lines are logged about what could not be used: enough to act on.
+/// How many lines to log about what could not be used: enough to act on.
 const MOST_LINES: usize = 30;
-/// How long a line is; it may quote what somebody wrote into a Secret.
+/// The longest line. It may quote what somebody wrote into a Secret.
 const LONGEST_LINE: usize = 300;
 
-/// The pull secrets that were found, first one first, and what could not be used.
+/// The pull secrets that were found, in order, and what could not be used.
 #[derive(Debug, Default)]
 pub struct FoundSecrets {
     /// The Secrets that hold credentials for the pull.
     pub secrets: Vec<PullSecret>,
-    /// How many there are besides, which hold none.
+    /// How many other Secrets there are, without credentials for the pull.
     elsewhere: usize,
-    /// What could not be used, and why. The others still are.
+    /// What could not be used, and why. The rest still is.
     told: Vec<String>,
     left_out: LeftOut,
     parts: usize,
     bytes: usize,
 }
 
-/// What a bound took away.
+/// What was left out because of a limit.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct LeftOut {
-    /// From where on the list was not read.
+    /// The point from which on the list was not read.
     rest: Option<String>,
     /// Secrets that are too large, or for which there was no room.
     secrets: usize,
     /// Entries of Secrets that have very many.
     entries: usize,
-    /// What would have been told.
+    /// Lines that were not logged.
     lines: usize,
 }
 
@@ -52,13 +52,13 @@ impl FoundSecrets {
         self.secrets.len() + self.elsewhere
     }
 
-    /// What could not be used, a line each, and at last what was left out.
+    /// What could not be used, one line each, and at the end what was left out.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         let left_out = (self.left_out != LeftOut::default()).then(|| self.left_out.to_string());
         self.told.iter().cloned().chain(left_out)
     }
 
-    /// Adds a Secret, or why it cannot be used.
+    /// Adds a Secret, or the reason why it cannot be used.
     pub(super) fn add(
         &mut self,
         secret: Result<Secret, (SecretName, SecretError)>,
@@ -71,7 +71,7 @@ impl FoundSecrets {
         }));
     }
 
-    /// Adds a Secret that was read, counts one that is for elsewhere, or says why it cannot be used.
+    /// Adds a Secret that was read, counts one that has nothing for the pull, or reports why it cannot be used.
     pub(super) fn add_read(&mut self, read: Result<Option<PullSecret>, (SecretName, SecretError)>) {
         let secret = match read {
             Ok(Some(secret)) => secret,
@@ -99,7 +99,7 @@ impl FoundSecrets {
         self.secrets.push(secret);
     }
 
-    /// Tells about something that cannot be used.
+    /// Reports something that cannot be used.
     pub(super) fn tell(&mut self, line: impl fmt::Display) {
         if self.told.len() < MOST_LINES {
             self.told.push(shown(&line.to_string(), LONGEST_LINE).into_owned());
@@ -108,17 +108,17 @@ impl FoundSecrets {
         }
     }
 
-    /// One that is too large to be looked at.
+    /// Counts a Secret that is too large to read.
     pub(super) fn leave_out(&mut self) {
         self.left_out.secrets += 1;
     }
 
-    /// The rest of a list, from what it says on.
+    /// Notes that the rest of a list was not read, and from where on.
     pub(super) fn leave_out_rest(&mut self, from: String) {
         self.left_out.rest = Some(from);
     }
 
-    /// What was told, for an error.
+    /// The report as lines for an error.
     pub(super) fn into_told(self) -> Vec<String> {
         self.lines().collect()
     }
@@ -191,7 +191,7 @@ mod tests {
         );
     }
 
-    /// A thousand mirrors and a Secret for each of them, with credentials for elsewhere in it as well.
+    /// A thousand mirrors with a Secret for each, which also holds credentials for other hosts.
     #[test]
     fn a_large_namespace_of_honest_secrets_is_kept() {
         let mirrors: Vec<String> =

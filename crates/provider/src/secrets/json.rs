@@ -1,4 +1,4 @@
-//! Secrets in JSON: one of them, or a page of a list.
+//! Secrets in JSON: a single one, or a page of a list.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,14 +8,14 @@ use pullwright_engine::kubelet::Namespace;
 use pullwright_golang::base64;
 use serde::Deserialize;
 
-/// A Secret as the API server sends it; only what is needed.
+/// A Secret as the API server sends it, with only the fields that we need.
 #[derive(Deserialize)]
 pub(super) struct Sent<'a> {
     #[serde(borrow)]
     metadata: SentMetadata<'a>,
     #[serde(borrow, default, rename = "type")]
     pub(super) kind: Cow<'a, str>,
-    /// A value that is `null` is none, as everywhere in Kubernetes.
+    /// A `null` value counts as missing, as everywhere in Kubernetes.
     #[serde(borrow, default)]
     data: Option<BTreeMap<Cow<'a, str>, Option<Cow<'a, str>>>>,
 }
@@ -31,14 +31,14 @@ struct SentMetadata<'a> {
 pub(super) struct Page<'a> {
     #[serde(default)]
     pub(super) metadata: PageMetadata,
-    // Not by default: whoever answers `{}` is no API server.
+    // Required: a server that answers `{}` is not an API server.
     #[serde(borrow)]
     pub(super) items: Vec<Sent<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 pub(super) struct PageMetadata {
-    /// What to ask the next page with; empty at the end.
+    /// The token for the next page; empty at the end.
     #[serde(default, rename = "continue")]
     pub(super) next: String,
 }

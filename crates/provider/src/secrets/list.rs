@@ -1,4 +1,4 @@
-//! All pull secrets of a namespace, in pages.
+//! Lists all pull secrets of a namespace, in pages.
 
 use std::io::BufRead;
 
@@ -10,12 +10,12 @@ use super::protobuf::ListError;
 use super::{Api, ApiError, FoundSecrets, SecretsError, json, protobuf};
 use crate::http::{Body, HttpAnswer, HttpError};
 
-/// How many Secrets are asked for at a time, as `kubectl` does.
+/// How many Secrets to request at a time, as in `kubectl`.
 const PAGE: usize = 500;
 /// The types of pull secrets.
 const TYPES: [&str; 2] = ["kubernetes.io/dockerconfigjson", "kubernetes.io/dockercfg"];
-/// The types that are not asked for. A field selector cannot say "this or that", only "none of these"; and a second list
-/// costs more than the few Secrets of rarer types that come along, since the server looks for the newest state each time.
+/// The types to exclude. A field selector cannot say "this or that", only "none of these". A second list would cost
+/// more than the few Secrets of rarer types that come along, because the server looks for the newest state each time.
 const OTHER_TYPES: [&str; 7] = [
     "Opaque",
     "kubernetes.io/service-account-token",
@@ -26,16 +26,16 @@ const OTHER_TYPES: [&str; 7] = [
     "helm.sh/release.v1",
 ];
 
-/// The most that is read of a list, all of its pages together: a hundred times as much as a thousand Secrets usually have.
+/// How much of a list to read, all pages together: a hundred times the usual size of a thousand Secrets.
 const LIST_MAX: u64 = 64 << 20;
-/// The most of one page in JSON, which is read at once; and a number of Secrets that always fit.
+/// The largest page in JSON, which is read at once; and a number of Secrets that always fit in one.
 const JSON_MAX: u64 = 8 << 20;
 const SMALL_PAGE: usize = 4;
 
-/// Lists the namespace's pull secrets, by name.
+/// Lists the namespace's pull secrets, sorted by name.
 ///
-/// Those in which nothing `wanted` can be are only counted: a large namespace has credentials for many registries, and a pull
-/// asks few. However long the list is, what stays in memory is what is wanted.
+/// Secrets that cannot hold anything `wanted` are only counted: a large namespace has credentials for many registries,
+/// and a pull uses few. However long the list is, only what is wanted stays in memory.
 pub(crate) fn list(
     api: &Api<'_>,
     namespace: &Namespace,
@@ -62,31 +62,31 @@ pub(crate) fn list(
             Err(PageError::Http(error)) => return Err(api.transport(error, &what).into()),
         }
     }
-    // The server's order is by name already; that one Secret comes before another must not depend on it.
+    // The server already sorts by name, but the order of the Secrets must not depend on it.
     list.found.secrets.sort_by(|a, b| a.name().cmp(b.name()));
     Ok(list.found)
 }
 
-/// A list while it is read.
+/// A list that is being read.
 struct List<'a> {
     namespace: &'a Namespace,
     wanted: &'a WantedRepositories<'a>,
-    /// How much of it may still be read.
+    /// How many bytes of it may still be read.
     room: u64,
-    /// The last Secret that was read.
+    /// The name of the last Secret that was read.
     last: String,
     found: FoundSecrets,
 }
 
 /// Why a page was not read to its end.
 enum PageError {
-    /// Nothing of it was read: it has more than can be read at once.
+    /// Nothing of it was read: it is too large to read at once.
     Large,
-    /// The list has more than is read of it.
+    /// The list is larger than its limit.
     Full,
-    /// It is none.
+    /// It is not a list.
     Malformed,
-    /// It did not come.
+    /// It did not arrive.
     Http(HttpError),
 }
 
@@ -103,7 +103,7 @@ impl List<'_> {
         self.found.leave_out_rest(rest);
     }
 
-    /// Reads a page, and gives what to ask the next one with.
+    /// Reads a page, and returns the token for the next one.
     fn read_page(&mut self, answer: HttpAnswer<'_>) -> Result<String, PageError> {
         if is_protobuf(&answer) { self.read_protobuf(answer) } else { self.read_json(answer) }
     }
@@ -154,7 +154,7 @@ impl List<'_> {
     }
 }
 
-/// Percent-encoded for a URL's query.
+/// Percent-encodes text for a URL's query.
 fn escaped(text: &str) -> String {
     text.bytes()
         .map(|b| match b {
@@ -171,7 +171,7 @@ mod tests {
     /// Written by kube-apiserver v1.36.
     const PAGE: &[u8] = include_bytes!("../../testdata/page-one-of-two-with-two-secrets.protobuf");
 
-    /// Wherever the bound cuts, what came whole before it is used, and the rest is said to be left out.
+    /// Wherever the limit cuts, the Secrets that arrived whole are used, and the rest is reported as left out.
     #[test]
     fn a_list_is_read_up_to_its_bound_and_what_is_behind_it_is_told() {
         let (namespace, wanted) = ("with-10".parse().unwrap(), WantedRepositories::anything());

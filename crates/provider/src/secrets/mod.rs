@@ -1,4 +1,4 @@
-//! The pull secrets for a request: a list of the namespace, those that the ServiceAccount names, or manifests on the node.
+//! The pull secrets for a request: all of the namespace, those that the ServiceAccount names, or manifests on the node.
 
 mod api;
 mod folder;
@@ -23,23 +23,23 @@ pub(crate) use named::named;
 /// Why there are no Secrets to choose from.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretsError {
-    /// The API server was not asked, or did not give what was asked for.
+    /// The API server could not be asked, or did not return what was requested.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// None of the named ones could be had.
+    /// None of the named Secrets could be used.
     #[error("none of the pull secrets that ServiceAccount {service_account} names can be used: {}", few(.why))]
     NoneOfNamed {
         /// `namespace/name`.
         service_account: String,
-        /// One reason each.
+        /// One reason for each.
         why: Vec<String>,
     },
-    /// A name that no object can have.
+    /// The name is not valid for an object.
     #[error("{name:?} cannot be the name of a {kind}")]
     Name {
-        /// What kind of object.
+        /// The kind of the object.
         kind: &'static str,
-        /// What was given, cut to a readable length.
+        /// The given name, cut to a readable length.
         name: String,
     },
     /// The folder of manifests cannot be listed.
@@ -52,7 +52,7 @@ pub enum SecretsError {
     },
 }
 
-/// The first reasons: enough to act on, and one line.
+/// The first few reasons: enough to act on, in one line.
 fn few(why: &[String]) -> String {
     const SHOWN: usize = 3;
     let shown = why.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
@@ -62,14 +62,14 @@ fn few(why: &[String]) -> String {
     }
 }
 
-/// Whose request it is.
+/// The request and the claims of the token in it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asker<'a> {
     pub(crate) request: &'a Request,
     pub(crate) claims: &'a Claims,
 }
 
-/// A name that can stand in a URL's path as it is: a DNS subdomain.
+/// Checks that a name can be used unchanged in a URL's path: that it is a DNS subdomain.
 fn checked<'a>(kind: &'static str, name: &'a str) -> Result<&'a str, SecretsError> {
     let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
     let valid = (1..=253).contains(&name.len()) && name.bytes().all(allowed) && !name.starts_with('.');

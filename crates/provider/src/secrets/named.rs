@@ -1,4 +1,5 @@
-//! Only the Secrets that the Pod's ServiceAccount names, each by `get`, so that a Role with `resourceNames` suffices.
+//! Gets only the Secrets that the Pod's ServiceAccount names, one by one, so that a Role with `resourceNames` is
+//! enough.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,14 +10,14 @@ use serde::Deserialize;
 use super::json::Sent;
 use super::{Api, ApiError, Asker, FoundSecrets, SecretsError, checked};
 
-/// How many are asked for. An annotation has room for a hundred thousand names, and each is a request on every start of a
-/// Pod.
+/// How many Secrets to request. An annotation has room for a hundred thousand names, and each costs a request every
+/// time a Pod starts.
 const MOST: usize = 64;
 
 /// Gets the named Secrets, in the order in which they are named.
 ///
-/// Names in the annotation are for those who want another list than `imagePullSecrets`, which the kubelet itself
-/// offers to the image's registry; and they spare a request, because the kubelet passes them along.
+/// The annotation is for people who want another list than `imagePullSecrets`, which the kubelet itself offers to the
+/// image's registry. It also saves a request, because the kubelet passes it along.
 pub(crate) fn named(
     api: &Api<'_>,
     asker: Asker<'_>,
@@ -43,7 +44,7 @@ pub(crate) fn named(
         });
         match result {
             Ok(()) => {}
-            // The same would come of every other one.
+            // Every other Secret would fail in the same way.
             Err(SecretsError::Api(
                 error @ (ApiError::Deadline { .. }
                 | ApiError::Transport { .. }
@@ -79,14 +80,14 @@ fn image_pull_secrets(api: &Api<'_>, asker: Asker<'_>) -> Result<Names, SecretsE
     Ok(first(account.image_pull_secrets.into_iter().map(|named| named.name)))
 }
 
-/// The names that are used, and how many there are besides.
+/// The names to use, and how many more there are.
 #[derive(Debug, PartialEq, Eq)]
 struct Names {
     first: Vec<String>,
     more: usize,
 }
 
-/// The first of `names`, each once. What is not used is counted and not kept.
+/// The first of `names`, each once. The rest is counted and not kept.
 fn first<'a>(names: impl Iterator<Item = Cow<'a, str>>) -> Names {
     let (mut first, mut seen, mut more) = (Vec::new(), HashSet::new(), 0);
     for name in names.filter(|name| !name.is_empty()) {

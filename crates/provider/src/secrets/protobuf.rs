@@ -1,7 +1,7 @@
-//! Lists of Secrets in the encoding that the API server keeps them in: Kubernetes' protobuf.
+//! Lists of Secrets in the encoding in which the API server stores them: Kubernetes' protobuf.
 //!
-//! All of the cluster's own components ask for it. A list of Secrets is shorter by a third than in JSON, comes sooner by as
-//! much, and is read here without looking at most of it. A server that has only JSON answers JSON.
+//! All of the cluster's own components ask for it. A list of Secrets is a third shorter than in JSON, arrives sooner by
+//! as much, and can be read here without looking at most of it. A server that has only JSON answers in JSON.
 
 use std::io::{self, BufRead, Read as _};
 
@@ -12,17 +12,17 @@ use pullwright_protobuf::{Fields, Malformed, last, text};
 /// Its name in `Accept` and `Content-Type`.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
-/// What every object in this encoding begins with.
+/// The first bytes of every object in this encoding.
 const MAGIC: &[u8] = b"k8s\0";
 /// The kind of a list.
 const LIST: &[u8] = b"SecretList";
 
-/// The most memory for one Secret. The API server keeps none beyond 1.5 MiB unless it is told to.
+/// The most memory for one Secret. By default, the API server stores none of more than 1.5 MiB.
 const ITEM_MAX: u64 = 4 << 20;
-/// And for what a list says about itself.
+/// The most memory for a list's metadata.
 const METADATA_MAX: u64 = 64 << 10;
 
-/// A Secret; only what is needed.
+/// A Secret, with only the fields that we need.
 #[derive(Default, PartialEq, Eq)]
 pub(super) struct Item<'a> {
     pub(super) name: &'a str,
@@ -30,7 +30,7 @@ pub(super) struct Item<'a> {
     data: Vec<(&'a str, &'a [u8])>,
 }
 
-/// Without data: it is secret.
+/// Hides the data, which is secret.
 impl std::fmt::Debug for Item<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Item").field("name", &self.name).field("kind", &self.kind).finish_non_exhaustive()
@@ -40,9 +40,9 @@ impl std::fmt::Debug for Item<'_> {
 /// Why a list cannot be read.
 #[derive(Debug)]
 pub(super) enum ListError {
-    /// It does not come.
+    /// It did not arrive.
     Io(io::Error),
-    /// It is none.
+    /// It is not a list.
     Malformed,
 }
 
@@ -58,8 +58,9 @@ impl From<Malformed> for ListError {
     }
 }
 
-/// Reads a `SecretList` as it comes, gives `each` Secret of it, or nothing for one that is too large, and gives what to ask
-/// the next page with, which is empty at the end. However long the list is, the memory is that of one Secret.
+/// Reads a `SecretList` as it arrives. Calls `each` with every Secret, or with `None` for one that is too large, and
+/// returns the token for the next page, which is empty at the end. However long the list is, it uses the memory of one
+/// Secret.
 pub(super) fn read_list(
     mut from: impl BufRead,
     mut each: impl FnMut(Option<&Item<'_>>),
@@ -98,7 +99,7 @@ pub(super) fn read_list(
                         }
                     }
                 }
-                // It may end before its length does.
+                // The input may end before the list does.
                 if list.limit() > 0 {
                     return Err(ListError::Malformed);
                 }
@@ -106,11 +107,11 @@ pub(super) fn read_list(
             (_, length) => skip(&mut from, length.unwrap_or(0))?,
         }
     }
-    // Every list has metadata: whoever sends none is no API server.
+    // Every list has metadata: a server that sends none is not an API server.
     next.ok_or(ListError::Malformed)
 }
 
-/// The number of the next field, and the length of its value if it has one; nothing at the end.
+/// The number of the next field, and the length of its value if it has one; `None` at the end.
 fn field(from: &mut impl BufRead) -> Result<Option<(u64, Option<u64>)>, ListError> {
     if from.fill_buf()?.is_empty() {
         return Ok(None);
@@ -139,7 +140,7 @@ fn varint(from: &mut impl BufRead) -> Result<u64, ListError> {
     Err(ListError::Malformed)
 }
 
-/// Passes over exactly `length` bytes.
+/// Skips exactly `length` bytes.
 fn skip(from: &mut impl BufRead, mut length: u64) -> Result<(), ListError> {
     while length > 0 {
         let available = from.fill_buf()?.len();
@@ -153,7 +154,7 @@ fn skip(from: &mut impl BufRead, mut length: u64) -> Result<(), ListError> {
     Ok(())
 }
 
-/// Gives `use_them` the next `length` bytes: where they lie if they have come already, and else collected in `space`.
+/// Calls `use_them` with the next `length` bytes: in place if they have all arrived, else collected in `space`.
 fn with_bytes<T>(
     from: &mut impl BufRead,
     length: u64,
@@ -187,7 +188,7 @@ impl<'a> Item<'a> {
         if item.name.is_empty() { Err(Malformed) } else { Ok(item) }
     }
 
-    /// The pull secret that it is; nothing if nothing wanted is in it.
+    /// Reads it as a pull secret; `None` if it holds nothing that is wanted.
     pub(super) fn read_secret(
         &self,
         namespace: &Namespace,
@@ -200,12 +201,12 @@ impl<'a> Item<'a> {
     }
 }
 
-/// The words of a `Status`, with which the server refuses.
+/// The message of a `Status`, with which the server refuses.
 pub(super) fn message(body: &[u8]) -> Result<&str, Malformed> {
     text(last(object(body, "Status")?, 3)?)
 }
 
-/// The object in its envelope: its type (version 1, kind 2) is field 1, its content field 2.
+/// The object in its envelope: field 1 is its type (version 1, kind 2), field 2 its content.
 fn object<'a>(body: &'a [u8], kind: &str) -> Result<&'a [u8], Malformed> {
     let envelope = body.strip_prefix(MAGIC).ok_or(Malformed)?;
     if last(last(envelope, 1)?, 2)? == kind.as_bytes() { last(envelope, 2) } else { Err(Malformed) }
@@ -221,7 +222,7 @@ mod tests {
     const PAGE: &[u8] = include_bytes!("../../testdata/page-one-of-two-with-two-secrets.protobuf");
     const FORBIDDEN: &[u8] = include_bytes!("../../testdata/forbidden-to-list-secrets.protobuf");
 
-    /// What a list has, made into a value for each Secret, and what to ask the next page with.
+    /// The contents of a list: a value for each Secret, and the token for the next page.
     fn read<T>(list: &[u8], from: impl Fn(&Item<'_>) -> T) -> Result<(Vec<T>, String), ListError> {
         let mut items = Vec::new();
         let next = read_list(list, |item| items.extend(item.map(&from)))?;
@@ -255,7 +256,7 @@ mod tests {
         assert!(!shown.concat().contains("user-1"), "{shown:?}");
     }
 
-    /// However it comes: a byte at a time, a few, or all at once.
+    /// However it arrives: a byte at a time, a few, or all at once.
     #[test]
     fn a_list_that_comes_in_pieces_is_the_same_list() {
         let whole = read(PAGE, |item| format!("{item:?} {:?}", item.data)).unwrap();
@@ -303,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_page_cut_anywhere_is_not_read_as_a_shorter_one() {
-        // Behind the list the envelope has two more fields, which are empty.
+        // After the list, the envelope has two more fields, which are empty.
         for end in 0..PAGE.len() - 4 {
             assert!(is_malformed(&read(&PAGE[..end], |_| ())), "{end}");
         }
