@@ -35,7 +35,7 @@ pub enum DocumentError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{} is {} instead of {expected}", place(.at), .found.noun())]
 pub struct Mismatch {
-    /// Where.
+    /// Where the value is.
     pub at: DocPath,
     /// The type found.
     pub found: JsonKind,
@@ -219,22 +219,22 @@ impl Document {
     }
 }
 
-/// The entries of a document and nothing else of it, as they are needed of a Secret.
+/// Only the entries of a document, which is all that a Secret needs.
 #[derive(Default)]
 pub(super) struct Entries<'a> {
-    /// By key; of equal keys the last.
+    /// The entries by key. If keys are equal, the last one counts.
     pub(super) by_key: BTreeMap<Cow<'a, str>, AuthEntry>,
-    /// How many were not read.
+    /// The number of entries that were not read.
     pub(super) left_out: usize,
-    /// How many were, those with equal keys included.
+    /// The number of entries that were read, including those with equal keys.
     read: usize,
 }
 
 impl<'a> Entries<'a> {
-    /// Reads the first `most` entries of a document as [`Document::parse`] does.
+    /// Parses the first `most` entries of a document as [`Document::parse`] does.
     ///
     /// # Errors
-    /// The same.
+    /// The same as [`Document::parse`].
     pub(super) fn parse(text: &'a [u8], format: Format, most: usize) -> Result<Self, DocumentError> {
         let root = RawValue::parse(text)?;
         let mut entries = Self::default();

@@ -14,8 +14,7 @@ pub(crate) use grammar::{is_domain, is_path};
 
 /// The name of Docker Hub in image names, and the default host for names without one.
 pub const DOCKER_HUB: &str = "docker.io";
-/// The old name of [`DOCKER_HUB`], which replaces it wherever it is the host of an image. Keys of auth files still use
-/// it.
+/// The old name of Docker Hub. [`DOCKER_HUB`] replaces it in image names, but keys of auth files still use it.
 pub const DOCKER_HUB_INDEX: &str = "index.docker.io";
 /// The host that serves the images of [`DOCKER_HUB`].
 pub const DOCKER_HUB_REGISTRY: &str = "registry-1.docker.io";
