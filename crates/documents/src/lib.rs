@@ -27,7 +27,7 @@ use std::ops::Range;
 pub struct Unreadable {
     /// Where parsing stopped.
     pub span: Range<usize>,
-    /// Why, without the text itself.
+    /// The reason, without the text itself.
     pub message: String,
 }
 

@@ -76,7 +76,7 @@ fn next_chunk(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
 
 /// Returns the rest of `name` after a chunk of literals, classes, and `?`, or `None` if it does not match.
 ///
-/// The chunk is read to its end even after a mismatch, so that a malformed pattern is always an error.
+/// The chunk is read to its end even after a mismatch, so that a malformed chunk is an error either way.
 fn match_chunk<'n>(mut chunk: &[u8], mut name: &'n [u8]) -> Result<Option<&'n [u8]>, BadPattern> {
     let mut failed = false;
     while let Some((&first, after)) = chunk.split_first() {

@@ -215,7 +215,7 @@ pub enum Provides {
     Ticket(WrittenFile),
     /// Credentials in the response to the kubelet.
     Answer {
-        /// How many.
+        /// The number of credentials.
         credentials: usize,
     },
     /// Nothing, although there are credentials.

@@ -1,4 +1,4 @@
-//! TOML to raw fields, the way the Go decoder fills a struct.
+//! Decodes TOML into raw fields, the way the Go decoder fills a struct.
 
 mod plain;
 mod tree;

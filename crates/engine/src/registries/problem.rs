@@ -9,7 +9,7 @@ use pullwright_golang::quote::quote;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct ConfError {
-    /// Where in the document.
+    /// The place in the document.
     pub at: DocPath,
     /// The affected bytes, for a text that is not TOML and so has no document paths.
     pub span: Option<Range<usize>>,
@@ -23,7 +23,7 @@ pub enum Problem {
     /// Not TOML.
     #[error("{message}")]
     Syntax {
-        /// Why not.
+        /// Why the text is not TOML.
         message: String,
         /// How to fix it.
         help: &'static str,

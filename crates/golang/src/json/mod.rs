@@ -22,9 +22,9 @@ pub enum SyntaxError {
     /// A character that is not allowed at its position.
     #[error("invalid character at line {line}, column {column}")]
     Character {
-        /// From 1.
+        /// The line, counted from 1.
         line: usize,
-        /// In bytes, from 1.
+        /// The column in bytes, counted from 1.
         column: usize,
     },
     /// More than 10 000 nested values.

@@ -22,12 +22,12 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
     rest + special.unwrap_or(bytes.len() - rest)
 }
 
-/// Sets the high bit of each byte that is zero. Bytes after the first such byte may be marked wrongly.
+/// Returns the high bit of each byte that is zero. Bytes after the first such byte may be marked wrongly.
 fn below_one(eight: u64) -> u64 {
     below(eight, ONES)
 }
 
-/// Sets the high bit of each byte that is less than its bound, which is at most 128. Bytes after the first such byte
+/// Returns the high bit of each byte that is less than its bound, which is at most 128. Bytes after the first such byte
 /// may be marked wrongly.
 fn below(eight: u64, bound: u64) -> u64 {
     eight.wrapping_sub(bound) & !eight & HIGH

@@ -93,7 +93,7 @@ pub enum Changed {
     Misread,
     /// The upstream that a proxying registry is told to use has changed.
     NamespaceProxy {
-        /// The place that is told.
+        /// The location of that registry.
         place: String,
         /// The previous upstream.
         old: String,
