@@ -182,7 +182,7 @@ impl<'a> Selection<'a> {
         self.chosen.iter().map(|chosen| (chosen.source, &chosen.choice))
     }
 
-    /// Returns the credential for the source at `position`, or `None` if a helper provides it.
+    /// Returns the credential for the source at `position`, or `None` if there is none or a helper provides it.
     #[must_use]
     pub fn credential(&self, position: usize) -> Option<Credential> {
         let chosen = self.chosen.get(position)?;

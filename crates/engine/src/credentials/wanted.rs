@@ -19,7 +19,7 @@ pub struct WantedRepositories<'a> {
 }
 
 impl<'a> WantedRepositories<'a> {
-    /// Wants what concerns `repositories`, each a `host[:port]/path`.
+    /// Selects what concerns `repositories`, each a `host[:port]/path`.
     pub fn of(repositories: impl IntoIterator<Item = &'a str>) -> Self {
         let repositories = repositories.into_iter();
         // Most repositories have two components after the host. Growing the set would hash all of them again.
@@ -37,13 +37,13 @@ impl<'a> WantedRepositories<'a> {
         Self { hosts, scopes: Some(scopes) }
     }
 
-    /// Wants everything, for callers that list what Secrets hold.
+    /// Selects everything, for callers that list what Secrets hold.
     #[must_use]
     pub fn anything() -> Self {
         Self { hosts: None, scopes: None }
     }
 
-    /// Wants the same scopes but parses every document, to report what is wrong with it.
+    /// Selects the same scopes but parses every document, to report what is wrong with it.
     #[must_use]
     pub fn in_every_document(&self) -> Self {
         Self { hosts: None, scopes: self.scopes.clone() }

@@ -206,7 +206,7 @@ pub struct ProvisionReport {
 pub enum Provides {
     /// Nothing.
     Nothing {
-        /// Why: `no-mirrors` or `no-credential`, as in the last line of the journal.
+        /// Why: `no-mirrors` or `no-credential`, as in the last line that the plugin logs.
         reason: &'static str,
     },
     /// An auth file for CRI-O.
