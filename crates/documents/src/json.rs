@@ -1,4 +1,4 @@
-//! JSON, read by the rules of Go as the consumers of these files do.
+//! Parses JSON by Go's rules, as the consumers of these files do.
 
 use std::ops::Range;
 
@@ -7,13 +7,14 @@ use serde_json::Value;
 
 use super::{DocumentNode, Member, NodeContent, Unreadable};
 
-/// Deeper than any of our formats; what is below has no places of its own. Go allows 10 000, which the stack does not.
+/// Deeper than any of our formats. Values below have no positions of their own. Go allows 10 000, for which the stack
+/// is too small.
 const MAX_DEPTH: usize = 64;
 
-/// The one document of a JSON text.
+/// Parses the only document of a JSON text.
 ///
 /// # Errors
-/// If the text is not of that format.
+/// If the text is not JSON.
 pub fn document(text: &str) -> Result<DocumentNode, Unreadable> {
     match RawValue::parse(text.as_bytes()) {
         Ok(root) => Ok(Reader { text }.node(root, MAX_DEPTH)),
@@ -37,7 +38,7 @@ impl<'a> Reader<'a> {
             JsonKind::String => {
                 NodeContent::Leaf(raw.text().map_or(Value::Null, |text| Value::String(text.into_owned())))
             }
-            // A number beyond what `serde_json` holds is of no use to anyone here.
+            // Nothing here needs a number that is too large for `serde_json`.
             JsonKind::Null | JsonKind::Bool | JsonKind::Number => {
                 NodeContent::Leaf(serde_json::from_slice(raw.bytes()).unwrap_or_default())
             }
@@ -45,7 +46,7 @@ impl<'a> Reader<'a> {
         DocumentNode { span, content }
     }
 
-    /// A name stands between the value before it and its own value, with nothing but space and punctuation around.
+    /// A name is between the previous value and its own value, surrounded only by white space and punctuation.
     fn members(&self, raw: RawValue<'a>, map: &Range<usize>, depth: usize) -> Vec<Member> {
         let mut from = map.start + 1;
         let mut members = Vec::new();
@@ -60,7 +61,7 @@ impl<'a> Reader<'a> {
         members
     }
 
-    /// A value is a part of the text, so its place is the distance between the two.
+    /// A value is a slice of the text, so its position is the distance between the two.
     fn span(&self, raw: RawValue<'a>) -> Range<usize> {
         let start = raw.bytes().as_ptr().addr() - self.text.as_ptr().addr();
         start..start + raw.bytes().len()

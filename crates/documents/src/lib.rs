@@ -1,6 +1,6 @@
-//! A file's text with the place of everything in it, so that a message can point at a line and a column.
+//! The text of a file with the position of everything in it, so that messages can point to a line and column.
 //!
-//! TOML, JSON and YAML become the same tree of [`DocumentNode`]s, and one function finds a path in it.
+//! TOML, JSON, and YAML become the same tree of [`DocumentNode`]s, in which one function finds a path.
 
 mod json;
 mod locate;
@@ -22,16 +22,16 @@ pub use yaml::documents as yaml_documents;
 
 use std::ops::Range;
 
-/// Why a text is not of its format. It says where and never what stands there.
+/// Why a text is not in its format. It gives the position but never the content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Where reading stopped.
+    /// Where parsing stopped.
     pub span: Range<usize>,
-    /// Why, without the text itself.
+    /// The reason, without the text itself.
     pub message: String,
 }
 
-/// The documents of a text that can be read, and what is wrong with the others.
+/// The readable documents of a text, and the errors of the others.
 pub struct Documents {
     /// The documents, in the order of the text.
     pub read: Vec<DocumentNode>,
@@ -39,14 +39,14 @@ pub struct Documents {
     pub unreadable: Vec<Unreadable>,
 }
 
-/// The documents of a text that is JSON or, if it is not, YAML.
+/// Parses the documents of a text as JSON or, if that fails, as YAML.
 ///
 /// # Errors
-/// If the text is not of that format.
+/// If the text is in neither format.
 pub fn documents(text: &str) -> Result<Vec<DocumentNode>, Unreadable> {
     match json_document(text) {
         Ok(document) => Ok(vec![document]),
-        // What begins like JSON was most likely meant to be JSON, so that is the error to tell.
+        // A text that starts like JSON was most likely meant to be JSON, so report that error.
         Err(error) if text.trim_start().starts_with('{') => yaml_documents(text).map_err(|_| error),
         Err(_) => yaml_documents(text),
     }

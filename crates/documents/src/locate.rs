@@ -1,4 +1,4 @@
-//! From a path in a document to the bytes that it stands for.
+//! Finds the bytes that a path in a document refers to.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,52 +11,52 @@ use super::{DocumentNode, Member, NodeContent};
 /// The part of a text that a path leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocatedPath {
-    /// The name, where the path's last step is one and it is written in the document.
+    /// The position of the name, if the last step of the path is a name and the document contains it.
     pub name: Option<Range<usize>>,
-    /// The value.
+    /// The position of the value.
     pub value: Range<usize>,
-    /// Whether the value is a leaf, and so best shown itself.
+    /// Whether the value is a leaf, in which case messages should point to the value itself.
     pub leaf: bool,
-    /// How many steps of the path are there; the rest is missing, or inside of a leaf.
+    /// The number of steps of the path that exist. The rest is missing or inside a leaf.
     pub found: usize,
 }
 
 impl LocatedPath {
-    /// What to point at when something is wrong with the value.
+    /// Returns what to point at if something is wrong with the value.
     #[must_use]
     pub fn of_value(&self) -> Range<usize> {
         match &self.name {
-            // A map or list spans lines; its name says which it is.
+            // A map or list spans several lines, and its name identifies it.
             Some(name) if !self.leaf || self.value.is_empty() => name.clone(),
             _ => self.value.clone(),
         }
     }
 
-    /// What to point at when something is wrong with the name.
+    /// Returns what to point at if something is wrong with the name.
     #[must_use]
     pub fn of_name(&self) -> Range<usize> {
         self.name.clone().unwrap_or_else(|| self.value.clone())
     }
 }
 
-/// Finds paths in one document. There may be a path for every name of a map, so the names of a large one are indexed at
-/// the first that leads into it.
+/// Finds paths in one document. There may be a path for every name in a map, so the names of a large map are indexed
+/// when the first path enters it.
 pub struct Locator<'d> {
     document: &'d DocumentNode,
     large: RefCell<HashMap<*const DocumentNode, Names<'d>>>,
 }
 
-/// Below this, looking at every name is cheaper than an index.
+/// Below this size, comparing every name is cheaper than an index.
 const LARGE: usize = 16;
 
 impl<'d> Locator<'d> {
-    /// Nothing is looked at before the first path.
+    /// Creates a locator. It does no work before the first path.
     #[must_use]
     pub fn new(document: &'d DocumentNode) -> Self {
         Self { document, large: RefCell::default() }
     }
 
-    /// Follows a path as far as it goes. Names match exactly, or else in any case, as Go's decoders match them.
+    /// Follows a path as far as it exists. Names match exactly or else in any case, as in Go's decoders.
     #[must_use]
     pub fn locate(&self, path: &DocPath) -> LocatedPath {
         let mut node = self.document;
@@ -92,7 +92,7 @@ impl<'d> Locator<'d> {
     }
 }
 
-/// The members of a map by their names; of several the last.
+/// The members of a map by name. If a name is repeated, the last one counts.
 struct Names<'d> {
     exact: HashMap<&'d str, &'d Member>,
     folded: HashMap<String, &'d Member>,
@@ -111,7 +111,7 @@ impl<'d> Names<'d> {
     }
 }
 
-/// A path continued by steps of another.
+/// Appends the steps of another path.
 #[must_use]
 pub fn extended(path: DocPath, steps: &[Step]) -> DocPath {
     steps.iter().fold(path, |path, step| match step {

@@ -1,44 +1,44 @@
-//! The tree that every format becomes: maps, lists and leaves, each with the bytes that it was written with.
+//! The tree that every format becomes: maps, lists, and leaves, each with its bytes in the text.
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-/// A value and where it stands.
+/// A value and its position.
 ///
-/// It may hold a password, so it has no `Debug`.
+/// It has no `Debug`, because it may contain a password.
 #[derive(Clone)]
 pub struct DocumentNode {
-    /// The bytes of the text that it was written with.
+    /// The bytes of the value in the text.
     pub span: Range<usize>,
     /// The value.
     pub content: NodeContent,
 }
 
-/// What a [`DocumentNode`] is.
+/// The content of a [`DocumentNode`].
 #[derive(Clone)]
 pub enum NodeContent {
-    /// Text, number, boolean or nothing.
+    /// A string, number, boolean, or null.
     Leaf(Value),
     /// Items in order.
     List(Vec<DocumentNode>),
-    /// As written: a name may be there twice.
+    /// Members as written. A name can occur twice.
     Map(Vec<Member>),
 }
 
-/// A name of a map with its value.
+/// A member of a map.
 #[derive(Clone)]
 pub struct Member {
     /// The name.
     pub name: String,
-    /// Where the name stands.
+    /// The position of the name.
     pub name_span: Range<usize>,
     /// The value.
     pub node: DocumentNode,
 }
 
 impl DocumentNode {
-    /// Moves it and everything in it on by so many bytes.
+    /// Moves the node and everything in it forward by `by` bytes.
     pub(super) fn shift(&mut self, by: usize) {
         let on = |span: &mut Range<usize>| *span = span.start + by..span.end + by;
         on(&mut self.span);
@@ -54,32 +54,32 @@ impl DocumentNode {
         }
     }
 
-    /// The value of the first member of this name.
+    /// Returns the value of the first member with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&DocumentNode> {
         self.members().iter().find(|member| member.name == name).map(|member| &member.node)
     }
 
-    /// The members of a map; none of anything else.
+    /// Returns the members of a map. Empty for any other value.
     #[must_use]
     pub fn members(&self) -> &[Member] {
         if let NodeContent::Map(members) = &self.content { members } else { &[] }
     }
 
-    /// The items of a list; none of anything else.
+    /// Returns the items of a list. Empty for any other value.
     #[must_use]
     pub fn items(&self) -> &[DocumentNode] {
         if let NodeContent::List(items) = &self.content { items } else { &[] }
     }
 
-    /// The text of a leaf that is text.
+    /// Returns the text of a string leaf.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         if let NodeContent::Leaf(Value::String(text)) = &self.content { Some(text) } else { None }
     }
 
-    /// The value without its places. Of a name that is there twice the last one counts, as for Go; what `<<` brings
-    /// counts least.
+    /// Returns the value without positions. If a name occurs twice, the last one counts, as in Go. Members merged by
+    /// `<<` have the lowest precedence.
     #[must_use]
     pub fn value(&self) -> Value {
         match &self.content {
@@ -98,7 +98,7 @@ impl DocumentNode {
         }
     }
 
-    /// The places of names that their map had before, all the way down.
+    /// Returns the positions of names that occurred earlier in the same map, at any depth.
     #[must_use]
     pub fn repeated_names(&self) -> Vec<Range<usize>> {
         let mut repeated = Vec::new();
@@ -117,7 +117,7 @@ impl DocumentNode {
     }
 }
 
-/// What a YAML merge key brings: a map, or several of which the first counts most.
+/// Adds what a YAML merge key merges: one map, or several of which the first takes precedence.
 fn merge(map: &mut Map<String, Value>, brought: &DocumentNode) {
     let several = if brought.items().is_empty() { std::slice::from_ref(brought) } else { brought.items() };
     for one in several {

@@ -1,8 +1,8 @@
-//! Several documents in one YAML text: one that cannot be read hurts only itself.
+//! Several documents in one YAML text. An unreadable one affects only itself.
 
 use super::{DocumentNode, Documents, Unreadable, documents, yaml};
 
-/// The documents of a text that is JSON or, if it is not, YAML; and why others cannot be read.
+/// Parses the documents of a text as JSON or, if that fails, as YAML, and reports why some cannot be read.
 #[must_use]
 pub fn each_document(text: &str) -> Documents {
     let error = match documents(text) {
@@ -14,7 +14,7 @@ pub fn each_document(text: &str) -> Documents {
         return Documents { read: Vec::new(), unreadable: vec![error] };
     }
     let mut each = Documents { read: Vec::new(), unreadable: Vec::new() };
-    // What aliases may stand for is bounded for all of them together.
+    // The limit on what aliases expand to applies to all documents together.
     let mut aliased = 0;
     for (start, piece) in pieces {
         match yaml::documents_within(piece, &mut aliased) {
@@ -27,8 +27,8 @@ pub fn each_document(text: &str) -> Documents {
     each
 }
 
-/// The text cut before each line that separates documents, each part with where it starts. Such a line ends a document
-/// whatever stands before it, even inside quotes.
+/// Splits the text before each line that separates documents, and returns each part with its start. Such a line ends a
+/// document whatever comes before it, even inside quotes.
 fn pieces(text: &str) -> Vec<(usize, &str)> {
     let mut pieces = Vec::new();
     let (mut start, mut at, mut has_content) = (0, 0, false);
@@ -36,7 +36,7 @@ fn pieces(text: &str) -> Vec<(usize, &str)> {
         let separates = line
             .strip_prefix("---")
             .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']));
-        // Comments and directives stand before the line that they belong to.
+        // Comments and directives come before the separator line that they belong to.
         if separates && has_content {
             pieces.push((start, &text[start..at]));
             (start, has_content) = (at, false);
@@ -49,7 +49,7 @@ fn pieces(text: &str) -> Vec<(usize, &str)> {
     pieces
 }
 
-/// The node with the places that it has in the whole text.
+/// Returns the node with its positions in the whole text.
 fn shifted(mut node: DocumentNode, by: usize) -> DocumentNode {
     node.shift(by);
     node

@@ -1,10 +1,10 @@
-//! Bytes to lines and columns.
+//! Converts byte offsets to lines and columns.
 
 use std::ops::{Deref, Range};
 
 use serde::Serialize;
 
-/// A place as editors count: both from 1, columns in characters.
+/// A position as editors count it: line and column start at 1, and columns are characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Position {
     /// The line.
@@ -13,23 +13,23 @@ pub struct Position {
     pub column: usize,
 }
 
-/// How many bytes are counted for one column at most.
+/// The block size in bytes, which limits how much text is scanned for one column.
 const BLOCK: usize = 1024;
 
-/// A text that knows where its lines begin. A file may have a finding for every few bytes, all of them on one line: no
-/// position may cost a look at the text from its beginning, or from the beginning of a line.
+/// A text with an index of its lines. A file can have a finding for every few bytes, all on one line, so computing a
+/// position must not scan the text from its start or from the start of a line.
 ///
-/// It may hold a password, so it has no `Debug`.
+/// It has no `Debug`, because it may contain a password.
 pub struct Text {
     content: String,
-    /// The byte that each line begins at.
+    /// The byte at which each line starts.
     starts: Vec<usize>,
-    /// How many characters begin before each block, and in all of them.
+    /// The number of characters that start before each block, and the total.
     characters: Vec<usize>,
 }
 
 impl Text {
-    /// Reads the text once.
+    /// Scans the text once.
     #[must_use]
     pub fn new(text: String) -> Self {
         let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
@@ -42,7 +42,7 @@ impl Text {
         Self { content: text, starts, characters }
     }
 
-    /// The position of a byte.
+    /// Returns the position of a byte.
     #[must_use]
     pub fn position(&self, at: usize) -> Position {
         let at = self.content.floor_char_boundary(at);
@@ -51,7 +51,7 @@ impl Text {
         Position { line: line + 1, column }
     }
 
-    /// The bytes of the line that a byte is in, without its end.
+    /// Returns the bytes of the line that contains a byte, without its line ending.
     #[must_use]
     pub fn line_at(&self, at: usize) -> Range<usize> {
         let line = self.line(at);
@@ -61,18 +61,18 @@ impl Text {
         start..end - usize::from(carriage_return)
     }
 
-    /// Whether a part goes on in another line.
+    /// Returns whether a part extends over more than one line.
     #[must_use]
     pub fn spans_lines(&self, part: &Range<usize>) -> bool {
         self.line(part.start) < self.line(part.end)
     }
 
-    /// The line, from 0, that a byte is in.
+    /// Returns the line that contains a byte, counted from 0.
     fn line(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at) - 1
     }
 
-    /// How many characters begin before a byte.
+    /// Returns the number of characters that start before a byte.
     fn characters_before(&self, at: usize) -> usize {
         let block = at / BLOCK;
         self.characters[block] + characters(&self.content.as_bytes()[block * BLOCK..at])
@@ -87,7 +87,7 @@ impl Deref for Text {
     }
 }
 
-/// How many characters begin in these bytes of a text.
+/// Returns the number of characters that start in these bytes of a text.
 fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| !matches!(byte, 0x80..0xc0)).count()
 }

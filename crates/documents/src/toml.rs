@@ -1,4 +1,4 @@
-//! TOML, by the parsers that the engine reads it with: that of the specification, and Go's.
+//! Parses TOML with the two parsers that the engine uses: one that follows the specification, and one that follows Go.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::{DocumentNode, Member, NodeContent, Unreadable};
 
-/// The one document of a TOML text.
+/// Parses the only document of a TOML text.
 ///
 /// # Errors
-/// If the text is not of that format.
+/// If the text is not TOML.
 pub fn document(text: &str) -> Result<DocumentNode, Unreadable> {
     let table = DeTable::parse(text).map_err(|error| Unreadable {
         span: error.span().unwrap_or_default(),
@@ -35,17 +35,17 @@ fn node(span: Range<usize>, value: &DeValue<'_>) -> DocumentNode {
             NodeContent::List(items.iter().map(|item| node(item.span(), item.get_ref())).collect())
         }
         DeValue::Table(table) => members(table),
-        // Only the places are wanted: the engine reads the values.
+        // Only the positions are needed; the engine reads the values.
         _ => NodeContent::Leaf(serde_json::Value::Null),
     };
     DocumentNode { span, content }
 }
 
-/// A text of TOML as Go programs read it, which lets more pass than the specification: what the engine makes of a
-/// `registries.conf` has its places here.
+/// Parses TOML as Go programs do, which accepts more than the specification. Provides the positions for what the engine
+/// reads from a `registries.conf`.
 ///
 /// # Errors
-/// If the text is not of that format.
+/// If Go refuses the text.
 pub fn go_document(text: &str) -> Result<DocumentNode, Unreadable> {
     let document = Document::parse(text).map_err(|refusal| Unreadable {
         span: refusal.span.unwrap_or_default(),

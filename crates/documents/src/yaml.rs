@@ -1,4 +1,4 @@
-//! YAML, with values typed as Kubernetes types them (YAML 1.1, by way of JSON).
+//! Parses YAML with values typed as in Kubernetes (YAML 1.1, converted to JSON).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,18 +10,18 @@ use super::{DocumentNode, Member, NodeContent, Unreadable};
 
 /// Deeper than any manifest.
 const MAX_DEPTH: usize = 128;
-/// The most nodes that aliases may stand for. Without a limit, nine lines could stand for billions.
+/// The maximum number of nodes that aliases may expand to. Without a limit, nine lines could expand to billions.
 const MAX_ALIASED: usize = 100_000;
 
-/// The documents of a YAML text, empty ones included.
+/// Parses the documents of a YAML text, including empty ones.
 ///
 /// # Errors
-/// If the text is not of that format.
+/// If the text is not YAML.
 pub fn documents(text: &str) -> Result<Vec<DocumentNode>, Unreadable> {
     documents_within(text, &mut 0)
 }
 
-/// The same, where aliases of other texts stand for so many nodes already.
+/// The same, if the aliases of other texts have already expanded to `aliased` nodes.
 pub(super) fn documents_within(text: &str, aliased: &mut usize) -> Result<Vec<DocumentNode>, Unreadable> {
     let options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
     let events = Parser::new_from_str_with_options(text, options);
@@ -52,7 +52,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// The next event where the grammar promises one.
+    /// Returns the next event where the grammar guarantees one.
     fn inner(&mut self) -> Result<(Event<'a>, Range<usize>), Unreadable> {
         let end = self.end;
         self.next()?.ok_or_else(|| unreadable(end..end, "the document ends too early"))
@@ -114,7 +114,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn alias(&mut self, anchor: usize, span: &Range<usize>) -> Result<DocumentNode, Unreadable> {
-        // An anchor is known once its node is whole, so a node cannot hold itself.
+        // An anchor is known only after its node is complete, so a node cannot contain itself.
         let target =
             self.anchors.get(&anchor).ok_or_else(|| unreadable(span.clone(), "this alias names nothing"))?;
         *self.aliased += size(target);
@@ -138,7 +138,7 @@ fn unreadable(span: Range<usize>, message: &str) -> Unreadable {
     Unreadable { span, message: message.to_owned() }
 }
 
-/// The end event of a block stands where the next thing begins, that of a flow collection at its bracket.
+/// The end event of a block is where the next item starts; that of a flow collection is at its bracket.
 fn whole(start: &Range<usize>, last: Option<usize>, end: &Range<usize>) -> Range<usize> {
     let flow = start.len() == 1 && end.len() == 1;
     start.start..if flow { end.end } else { last.unwrap_or(start.end) }
@@ -153,7 +153,7 @@ fn size(node: &DocumentNode) -> usize {
     1 + below
 }
 
-/// What an unquoted word stands for.
+/// Returns the value of an unquoted scalar.
 fn plain_value(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,

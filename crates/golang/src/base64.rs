@@ -1,19 +1,19 @@
-//! Go's `encoding/base64`: which texts the peers accept, and the position they name when they refuse one.
+//! Go's `encoding/base64`: which texts Go programs accept, and the position they report when they refuse one.
 //!
-//! The peers decode leniently in one way (carriage returns and line feeds are skipped) and strictly in
-//! another (padding is either required or forbidden), and the difference decides whether a pull has a
-//! credential, so it is followed to the byte.
+//! Go's decoders are lenient in one way (they skip carriage returns and line feeds) and strict in another (padding is
+//! either required or forbidden). The difference decides whether a pull has a credential, so it is reproduced to the
+//! byte.
 
 use thiserror::Error;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// A text that is not base64, in Go's words; it names a position and no content.
+/// A text that is not base64, with Go's message. It contains a position and nothing of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[error("illegal base64 data at input byte {position}")]
 pub struct CorruptInput {
-    /// The byte at which Go reports the damage.
+    /// The byte at which Go reports the error.
     pub position: usize,
 }
 
@@ -44,7 +44,7 @@ pub fn encode(bytes: &[u8]) -> String {
 /// `StdEncoding`: the standard alphabet, padding required.
 ///
 /// # Errors
-/// Go's text with Go's position.
+/// Go's message with Go's position.
 pub fn decode(text: &str) -> Result<Vec<u8>, CorruptInput> {
     Decoder { alphabet: &STANDARD_DIGITS, padded: true }.decode(text.as_bytes())
 }
@@ -52,26 +52,26 @@ pub fn decode(text: &str) -> Result<Vec<u8>, CorruptInput> {
 /// `RawStdEncoding`: the standard alphabet, padding forbidden.
 ///
 /// # Errors
-/// Go's text with Go's position.
+/// Go's message with Go's position.
 pub fn decode_raw(text: &str) -> Result<Vec<u8>, CorruptInput> {
     Decoder { alphabet: &STANDARD_DIGITS, padded: false }.decode(text.as_bytes())
 }
 
-/// `RawURLEncoding`: the alphabet of URLs and of JSON Web Tokens, padding forbidden.
+/// `RawURLEncoding`: the alphabet used in URLs and JSON Web Tokens, padding forbidden.
 ///
 /// # Errors
-/// Go's text with Go's position.
+/// Go's message with Go's position.
 pub fn decode_raw_url(text: &str) -> Result<Vec<u8>, CorruptInput> {
     Decoder { alphabet: &URL_SAFE_DIGITS, padded: false }.decode(text.as_bytes())
 }
 
-/// Marks a byte that is no digit of the alphabet.
+/// Marks a byte that is not a digit of the alphabet.
 const NO_DIGIT: u8 = 0xff;
 
 const STANDARD_DIGITS: [u8; 256] = digits(STANDARD);
 const URL_SAFE_DIGITS: [u8; 256] = digits(URL_SAFE);
 
-/// The value of each byte as a digit.
+/// Returns the value of each byte as a digit.
 const fn digits(alphabet: &[u8; 64]) -> [u8; 256] {
     let mut values = [NO_DIGIT; 256];
     let mut value = 0;
@@ -102,14 +102,14 @@ impl Decoder<'_> {
         Ok(bytes)
     }
 
-    /// The value of the four digits that `text` begins with: the ordinary case.
+    /// Returns the value of the four digits that `text` starts with. This is the common case.
     fn whole(&self, text: &[u8]) -> Option<u32> {
         let digits = text.first_chunk::<4>()?.map(|byte| self.alphabet[usize::from(byte)]);
         let valid = digits.iter().all(|&digit| digit != NO_DIGIT);
         valid.then(|| digits.iter().fold(0, |group, &digit| group << 6 | u32::from(digit)))
     }
 
-    /// Decodes up to four digits from `at` on, and says where the next four begin.
+    /// Decodes up to four digits from `at` on, and returns where the next four start.
     fn quantum(&self, text: &[u8], mut at: usize, bytes: &mut Vec<u8>) -> Result<usize, CorruptInput> {
         let corrupt = |position| Err(CorruptInput { position });
         let mut group: u32 = 0;
@@ -136,14 +136,14 @@ impl Decoder<'_> {
                 return corrupt(at - 1);
             }
         }
-        // Left-over low bits are dropped without a look, as in Go's lenient mode.
+        // Leftover low bits are dropped unchecked, as in Go's lenient mode.
         group <<= 6 * (4 - count);
         bytes.extend_from_slice(&group.to_be_bytes()[1..count.max(1)]);
         Ok(at)
     }
 }
 
-/// Checks what follows the first `=` of a group of `count` digits: all of the padding, then nothing.
+/// Checks what follows the first `=` of a group of `count` digits: the rest of the padding, then nothing.
 fn padding(text: &[u8], mut at: usize, count: usize) -> Result<usize, CorruptInput> {
     let corrupt = |position| Err(CorruptInput { position });
     if count < 2 {

@@ -5,20 +5,20 @@ use std::fmt::Write;
 
 use thiserror::Error;
 
-/// A signed count of nanoseconds, read and shown in Go's notation (`1h30m0s`).
+/// A signed number of nanoseconds, read and shown in Go's notation (`1h30m0s`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(i64);
 
-/// Why a text is not a duration, in Go's words.
+/// Why a text is not a duration, with Go's messages.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DurationError {
-    /// No number where one must be, or a value beyond 63 bits.
+    /// A missing number, or a value beyond 63 bits.
     #[error("time: invalid duration {}", quote(.0))]
     Invalid(String),
     /// A number without a unit.
     #[error("time: missing unit in duration {}", quote(.0))]
     MissingUnit(String),
-    /// A unit that is none of `ns`, `us`, `µs`, `ms`, `s`, `m`, `h`.
+    /// A unit other than `ns`, `us`, `µs`, `ms`, `s`, `m`, and `h`.
     #[error("time: unknown unit {} in duration {}", quote(.unit), quote(.text))]
     UnknownUnit {
         /// The unit as written.
@@ -32,25 +32,25 @@ const SECOND: u64 = 1_000_000_000;
 const LIMIT: u64 = 1 << 63;
 
 impl Duration {
-    /// No time at all: in an answer of a credential provider it means "do not cache".
+    /// Zero. In the response of a credential provider, it means "do not cache".
     pub const ZERO: Self = Self(0);
 
-    /// A duration of so many nanoseconds.
+    /// Creates a duration from a number of nanoseconds.
     #[must_use]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// The duration in nanoseconds.
+    /// Returns the duration in nanoseconds.
     #[must_use]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
 
-    /// Reads Go's notation: an optional sign, then numbers each with a unit; a bare `0` needs none.
+    /// Parses Go's notation: an optional sign, then numbers that each have a unit. A bare `0` needs no unit.
     ///
     /// # Errors
-    /// Go's own texts for what it refuses.
+    /// Go's own error messages.
     pub fn parse(text: &str) -> Result<Self, DurationError> {
         let invalid = || DurationError::Invalid(text.to_owned());
         let (negative, mut rest) = match text.as_bytes().first() {
@@ -86,7 +86,7 @@ impl Duration {
             })?;
             let value = count.checked_mul(unit).filter(|value| *value <= LIMIT).ok_or_else(invalid)?;
             let value = value + fraction_nanos(fraction, unit);
-            // Two halves of 2^64 add up to nothing in Go, which looks for overflow only afterwards.
+            // In Go, two halves of 2^64 add up to zero, because it checks for overflow only afterwards.
             total = total.wrapping_add(value);
             if value > LIMIT || total > LIMIT {
                 return Err(invalid());
@@ -125,7 +125,7 @@ impl fmt::Display for Duration {
     }
 }
 
-/// `value / one` without trailing zeros. `one` is a power of ten.
+/// Writes `value / one` without trailing zeros. `one` is a power of ten.
 fn write_decimal(f: &mut fmt::Formatter<'_>, value: u64, one: u64, unit: &str) -> fmt::Result {
     write!(f, "{}", value / one)?;
     let fraction = value % one;
@@ -141,15 +141,15 @@ fn split_digits(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// `None` beyond 2^63, which itself is still read: it is the size of the most negative duration.
+/// Returns `None` beyond 2^63, which itself is still accepted: it is the size of the most negative duration.
 fn leading_int(digits: &str) -> Option<u64> {
     digits.bytes().try_fold(0_u64, |value, digit| {
         value.checked_mul(10)?.checked_add(u64::from(digit - b'0')).filter(|value| *value <= LIMIT)
     })
 }
 
-/// The digits after the point, in nanoseconds. Digits that no longer fit are ignored; like Go it counts in
-/// floating point, so that the last nanosecond comes out the same.
+/// Returns the digits after the point in nanoseconds. Digits that no longer fit are ignored. Like Go, it uses floating
+/// point, so that the last nanosecond is the same.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -187,7 +187,7 @@ fn unit_nanos(name: &str) -> Option<u64> {
     })
 }
 
-/// The `time` package quotes by itself: bytes of anything but printable ASCII in hexadecimal.
+/// The `time` package has its own quoting: bytes that are not printable ASCII are shown in hexadecimal.
 fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

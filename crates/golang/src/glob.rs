@@ -1,19 +1,18 @@
-//! Go's `filepath.Match` on Unix: the globs of `matchImages`, one label of a host name at a time.
+//! Go's `filepath.Match` on Unix, used to match `matchImages` globs against one label of a host name at a time.
 //!
-//! It works on bytes, as Go does: a host name may hold bytes that are not UTF-8 after unescaping.
+//! It works on bytes, as Go does, because a host name may contain bytes that are not UTF-8 after unescaping.
 
 use thiserror::Error;
 
-/// A pattern that can never be well formed, such as an open character class.
+/// A malformed pattern, such as one with an unclosed character class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("syntax error in pattern")]
 pub struct BadPattern;
 
-/// Whether the whole of `name` matches `pattern`. `*` and `?` do not match `/`.
+/// Returns whether `pattern` matches the whole of `name`. `*` and `?` do not match `/`.
 ///
 /// # Errors
-/// [`BadPattern`], only when the malformed part is reached: Go looks no further than the first part that
-/// does not match.
+/// [`BadPattern`], but only if matching reaches the malformed part: Go stops at the first part that does not match.
 pub fn matches(mut pattern: &[u8], mut name: &[u8]) -> Result<bool, BadPattern> {
     while !pattern.is_empty() {
         let (star, chunk, rest) = next_chunk(pattern);
@@ -30,8 +29,8 @@ pub fn matches(mut pattern: &[u8], mut name: &[u8]) -> Result<bool, BadPattern> 
     Ok(name.is_empty())
 }
 
-/// What is left of `name` after `chunk`, at the first position where it fits; the last chunk must also reach
-/// the end of the name.
+/// Returns the rest of `name` after `chunk`, at the first position where it fits. The last chunk must also reach the
+/// end of the name.
 fn place_chunk<'n>(
     chunk: &[u8],
     name: &'n [u8],
@@ -55,7 +54,7 @@ fn place_chunk<'n>(
     Ok(None)
 }
 
-/// Splits off the stars in front and the text up to the next star outside a character class.
+/// Splits off the leading stars and the text up to the next star outside a character class.
 fn next_chunk(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
     let stars = pattern.iter().take_while(|byte| **byte == b'*').count();
     let pattern = &pattern[stars..];
@@ -75,9 +74,9 @@ fn next_chunk(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
     (stars > 0, chunk, rest)
 }
 
-/// What is left of `name` after a chunk of literals, classes and `?`; `None` when it does not match.
+/// Returns the rest of `name` after a chunk of literals, classes, and `?`, or `None` if it does not match.
 ///
-/// The chunk is read to its end even after a mismatch, so that a malformed pattern is an error either way.
+/// The chunk is read to its end even after a mismatch, so that a malformed chunk is an error either way.
 fn match_chunk<'n>(mut chunk: &[u8], mut name: &'n [u8]) -> Result<Option<&'n [u8]>, BadPattern> {
     let mut failed = false;
     while let Some((&first, after)) = chunk.split_first() {
@@ -111,7 +110,7 @@ fn match_chunk<'n>(mut chunk: &[u8], mut name: &'n [u8]) -> Result<Option<&'n [u
     Ok((!failed).then_some(name))
 }
 
-/// Reads a character class after its `[`: whether `letter` is in it, and what follows its `]`.
+/// Reads a character class after its `[`. Returns whether `letter` is in it, and what follows its `]`.
 fn match_class(mut chunk: &[u8], letter: u32) -> Result<(bool, &[u8]), BadPattern> {
     let negated = chunk.first() == Some(&b'^');
     if negated {
@@ -131,7 +130,7 @@ fn match_class(mut chunk: &[u8], letter: u32) -> Result<(bool, &[u8]), BadPatter
     }
 }
 
-/// One possibly escaped letter of a class; something must follow it.
+/// Reads one character of a class, which may be escaped. Something must follow it.
 fn class_letter(chunk: &[u8]) -> Result<(u32, &[u8]), BadPattern> {
     let chunk = match chunk.first() {
         None | Some(b'-' | b']') => return Err(BadPattern),
@@ -151,7 +150,8 @@ fn class_letter(chunk: &[u8]) -> Result<(u32, &[u8]), BadPattern> {
 
 const RUNE_ERROR: u32 = 0xfffd;
 
-/// The first character of `bytes`, which is not empty, and its width; a byte that begins none counts as one.
+/// Returns the first character of `bytes`, which must not be empty, and its width. An invalid byte counts as one
+/// character.
 fn decode_rune(bytes: &[u8]) -> (u32, usize) {
     let first = &bytes[..bytes.len().min(4)];
     match first.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next()) {

@@ -1,5 +1,5 @@
-//! Small pieces of Go's standard library whose exact behaviour our peers show to users: quoting, URL
-//! parsing, globs, durations, base64, JSON; and of its most used TOML decoder.
+//! Parts of Go's standard library whose exact behaviour is visible to users of the programs that this project imitates:
+//! quoting, URL parsing, globs, durations, base64, and JSON. Also Go's most used TOML decoder.
 
 pub mod base64;
 pub mod duration;

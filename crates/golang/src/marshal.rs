@@ -1,6 +1,6 @@
-//! Go's `json.Marshal` of texts, which also escapes what would matter inside HTML.
+//! Go's `json.Marshal` for strings, which also escapes characters that are special in HTML.
 
-/// `text` as a JSON string, byte for byte as Go writes it.
+/// Returns `text` as a JSON string, byte for byte as Go writes it.
 #[must_use]
 pub fn marshal_text(text: &str) -> String {
     let plain = serde_json::Value::from(text).to_string();
@@ -18,7 +18,7 @@ pub fn marshal_text(text: &str) -> String {
     out
 }
 
-/// A list of JSON strings, byte for byte as Go writes it.
+/// Returns a list of JSON strings, byte for byte as Go writes it.
 pub fn marshal_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let items: Vec<_> = texts.into_iter().map(marshal_text).collect();
     format!("[{}]", items.join(","))

@@ -1,4 +1,4 @@
-//! Go's `netip.ParseAddr`, as far as a URL needs it: is this text between brackets an IPv6 address?
+//! The part of Go's `netip.ParseAddr` that a URL needs: is the text between brackets an IPv6 address?
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::quote::quote_bytes;
 
-/// Which family an address belongs to.
+/// The family of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Four decimal octets.
@@ -15,7 +15,7 @@ pub enum Family {
     V6,
 }
 
-/// Why a text is not an address, in Go's words.
+/// Why a text is not an address, with Go's messages.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct AddrError {
     input: Vec<u8>,
@@ -33,10 +33,10 @@ impl fmt::Display for AddrError {
     }
 }
 
-/// The family of the address that `input` is.
+/// Returns the family of the address `input`.
 ///
 /// # Errors
-/// Go's own texts for what it refuses.
+/// Go's own error messages.
 pub fn parse_addr(input: &[u8]) -> Result<Family, AddrError> {
     let error = |message, at: &[u8]| AddrError { input: input.to_vec(), message, at: at.to_vec() };
     match input.iter().find(|byte| matches!(byte, b'.' | b':' | b'%')) {

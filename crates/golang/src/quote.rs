@@ -1,14 +1,14 @@
-//! Go's `%q`: the quoting in the error texts of the programs whose decisions we repeat.
+//! Go's `%q`, the quoting in the error messages of the programs whose decisions this project reproduces.
 
 use std::fmt::Write;
 
-/// `text` as Go's `strconv.Quote` prints it.
+/// Returns `text` as Go's `strconv.Quote` prints it.
 #[must_use]
 pub fn quote(text: &str) -> String {
     quote_bytes(text.as_bytes())
 }
 
-/// The same for text that may not be UTF-8: a stray byte is shown in hexadecimal.
+/// The same for text that may not be UTF-8. Invalid bytes are shown in hexadecimal.
 #[must_use]
 pub fn quote_bytes(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() + 2);
@@ -49,8 +49,8 @@ fn push_hex(out: &mut String, letter: char, width: usize, c: char) {
     let _ = write!(out, "\\{letter}{:0width$x}", c as u32);
 }
 
-/// Rust keeps the same table as Go, of letters, marks, numbers, punctuation and symbols, but asks it only when it
-/// escapes a text. At the beginning of one it escapes marks as well, hence the character before.
+/// Rust has the same table of letters, marks, numbers, punctuation, and symbols as Go, but only uses it to escape text.
+/// At the start of a text it also escapes marks, so another character is put first.
 fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();

@@ -1,8 +1,8 @@
-//! Go's `net/url.Parse` for `https://` and `http://` URLs: what the kubelet makes of a `matchImages` entry,
-//! an image and the key of a credential, with the texts of its refusals (go1.26).
+//! Go's `net/url.Parse` for `https://` and `http://` URLs. The kubelet parses `matchImages` entries, images, and
+//! credential keys with it. Errors have Go's messages (go1.26).
 //!
-//! Only host and path matter to matching. Both are bytes, because `%ff` is unescaped to what is not UTF-8, and such
-//! a key is parsed a second time.
+//! Only host and path matter for matching. Both are bytes, because `%ff` is unescaped to a byte that is not UTF-8, and
+//! such a key is parsed a second time.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ use thiserror::Error;
 use super::netip::{AddrError, Family, parse_addr};
 use super::quote::quote_bytes;
 
-/// Host, with port if any, and path of a URL, unescaped; user, query and fragment are dropped.
+/// The unescaped host (with its port, if any) and path of a URL. User, query, and fragment are dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Url<'a> {
     host: Cow<'a, [u8]>,
     path: Cow<'a, [u8]>,
 }
 
-/// A refusal, with the URL as Go saw it.
+/// An error, with the URL as Go saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("parse {}: {fault}", quote_bytes(.url))]
 pub struct UrlError {
@@ -26,16 +26,16 @@ pub struct UrlError {
     fault: UrlFault,
 }
 
-/// What is wrong with a URL, in Go's words.
+/// What is wrong with a URL, with Go's messages.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UrlFault {
     /// A byte below space, or DEL.
     #[error("net/url: invalid control character in URL")]
     ControlCharacter,
-    /// `%` without two hexadecimal digits, or one that hosts may not have.
+    /// `%` without two hexadecimal digits, or an escape that is not allowed in hosts.
     #[error("invalid URL escape {}", quote_bytes(.0))]
     Escape(Vec<u8>),
-    /// A character that no host name may have.
+    /// A character that is not allowed in a host name.
     #[error("invalid character {} in host name", quote_bytes(&[*.0]))]
     HostCharacter(u8),
     /// Something after the host's colon that is not a number.
@@ -47,27 +47,27 @@ pub enum UrlFault {
     /// `[` without `]`.
     #[error("missing ']' in host")]
     MissingBracket,
-    /// Something between brackets that is no address.
+    /// The text between brackets is not an address.
     #[error("invalid host: {0}")]
     Host(#[from] AddrError),
-    /// A character before `@` that no user name may have.
+    /// A character before `@` that is not allowed in a user name.
     #[error("net/url: invalid userinfo")]
     UserInfo,
 }
 
 impl<'a> Url<'a> {
-    /// Reads `host[:port][/path]` as if `https://` stood before it.
+    /// Parses `host[:port][/path]` as if it started with `https://`.
     ///
     /// # Errors
-    /// Go's refusal, which shows the URL with the scheme.
+    /// Go's error, which shows the URL with the scheme.
     pub fn parse_schemeless<T: AsRef<[u8]> + ?Sized>(text: &'a T) -> Result<Self, UrlError> {
         Self::parse_behind("https://", text.as_ref())
     }
 
-    /// Reads the key of a credential: with `http://`, with `https://`, or without a scheme.
+    /// Parses the key of a credential, with `http://`, `https://`, or no scheme.
     ///
     /// # Errors
-    /// Go's refusal, which shows the URL with a scheme.
+    /// Go's error, which shows the URL with a scheme.
     pub fn parse(text: &'a str) -> Result<Self, UrlError> {
         match text.strip_prefix("http://") {
             Some(rest) => Self::parse_behind("http://", rest.as_bytes()),
@@ -83,32 +83,32 @@ impl<'a> Url<'a> {
         Ok(url)
     }
 
-    /// Host with port, unescaped; brackets around an IPv6 address stay.
+    /// Returns the unescaped host with its port. Keeps the brackets around an IPv6 address.
     #[must_use]
     pub fn host(&self) -> &[u8] {
         &self.host
     }
 
-    /// The path, unescaped, empty or with its leading slash.
+    /// Returns the unescaped path, which is empty or has a leading slash.
     #[must_use]
     pub fn path(&self) -> &[u8] {
         &self.path
     }
 
-    /// Host and port as `net.SplitHostPort` sees them; the whole host and no port where that fails.
+    /// Returns host and port as split by `net.SplitHostPort`, or the whole host and no port if that fails.
     #[must_use]
     pub fn split_host(&self) -> (&[u8], &[u8]) {
         split_host_port(&self.host).unwrap_or((&self.host, &[]))
     }
 
-    /// The same URL, free of the text it was read from.
+    /// Returns the same URL without borrowing from the text.
     #[must_use]
     pub fn into_owned(self) -> Url<'static> {
         Url { host: Cow::Owned(self.host.into_owned()), path: Cow::Owned(self.path.into_owned()) }
     }
 }
 
-/// What is before and after the first `separator`; all and nothing where there is none.
+/// Returns the text before and after the first `separator`, or all of it and nothing if there is none.
 fn cut(text: &[u8], separator: u8) -> (&[u8], &[u8]) {
     match text.iter().position(|byte| *byte == separator) {
         Some(at) => (&text[..at], &text[at + 1..]),
@@ -179,7 +179,7 @@ fn parse_ip_literal(host: &[u8]) -> Result<Cow<'_, [u8]>, UrlFault> {
     })
 }
 
-/// `text` is empty or a colon with digits or nothing behind it.
+/// Checks that `text` is empty, or a colon followed by zero or more digits.
 fn check_port(text: &[u8]) -> Result<(), UrlFault> {
     match text {
         [] => Ok(()),
@@ -230,7 +230,7 @@ fn escaped_byte(escape: &[u8]) -> Option<u8> {
     Some(digit(*high)? << 4 | digit(*low)?)
 }
 
-/// In a host only bytes beyond ASCII may be escaped, in a zone also what needs no escape, and space.
+/// In a host, only `%` and bytes beyond ASCII may be escaped; in a zone, only `%`, space, and bytes that need no escape.
 fn escape_allowed(value: u8, part: Part) -> bool {
     match part {
         Part::Host => !value.is_ascii() || value == b'%',
@@ -243,7 +243,7 @@ fn host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!\"$&'()*+,-.:;<=>[]_~".contains(&byte)
 }
 
-/// `net.SplitHostPort`, without its reasons for refusing.
+/// `net.SplitHostPort`, without its error messages.
 fn split_host_port(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = text.iter().rposition(|byte| *byte == b':')?;
     let (before, port) = (&text[..colon], &text[colon + 1..]);
@@ -253,7 +253,7 @@ fn split_host_port(text: &[u8]) -> Option<(&[u8], &[u8])> {
         _ if before.contains(&b':') || before.contains(&b']') => return None,
         _ => before,
     };
-    // Ports cannot hold brackets, `parse_host` has seen to it; hosts must not.
+    // `parse_host` ensures that ports contain no brackets. Hosts must not contain them either.
     (!host.contains(&b'[')).then_some((host, port))
 }
 

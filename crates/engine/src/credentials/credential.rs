@@ -1,4 +1,5 @@
-//! A credential, and how an entry of an auth document becomes one: the runtime's way and the way for Secrets.
+//! A credential, and how to read one from an entry of an auth document: as the runtime does, and as is done for
+//! Secrets.
 
 use std::fmt;
 
@@ -8,19 +9,19 @@ use super::entry::{AuthEntry, Field};
 use super::sensitive::Sensitive;
 use pullwright_golang::base64::{self, CorruptInput};
 
-/// The user name that stands for "the secret is an identity token" since Docker's credential helpers.
+/// The user name that means "the secret is an identity token", introduced by Docker's credential helpers.
 const TOKEN_USER: &str = "<token>";
 
-/// What a registry is shown: a user name with a password, or an identity token to get access tokens with.
+/// What is sent to a registry: a user name with a password, or an identity token to obtain access tokens with.
 ///
-/// User name and password are bytes. The runtime sends what `auth` decodes to, be it UTF-8 or not.
+/// User name and password are bytes. The runtime sends whatever `auth` decodes to, even if it is not UTF-8.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Credential {
-    /// The user name. It may be a token in disguise, so `Debug` does not show it either.
+    /// The user name. It can be a token, so `Debug` does not show it either.
     pub username: Vec<u8>,
     /// The password, possibly empty.
     pub password: Sensitive<Vec<u8>>,
-    /// A refresh token; where it is there, it is used instead of the password.
+    /// A refresh token. If present, it is used instead of the password.
     pub identity_token: Option<Sensitive>,
 }
 
@@ -33,28 +34,28 @@ impl fmt::Debug for Credential {
 /// Why the runtime cannot use an entry that it found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum AuthFieldError {
-    /// `auth` is not padded base64. The runtime fails the pull with these words.
+    /// `auth` is not padded base64. The runtime fails the pull with this message.
     #[error(transparent)]
     Corrupt(#[from] CorruptInput),
 }
 
-/// Why an entry of a Secret gives no credential.
+/// Why an entry of a Secret yields no credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum EntryError {
-    /// The entry, or a field of it that counts, has the wrong type.
+    /// The entry, or one of its fields that is read, has the wrong type.
     #[error("{what} is {found} instead of {expected}")]
     WrongType {
         /// The entry or the field.
         what: &'static str,
-        /// What it is.
+        /// The type found.
         found: &'static str,
-        /// What it must be.
+        /// The type required.
         expected: &'static str,
     },
-    /// `auth` is not base64, neither padded nor unpadded.
+    /// `auth` is neither padded nor unpadded base64.
     #[error("the auth field is no base64: {0}")]
     Corrupt(CorruptInput),
-    /// `auth` decodes to a text without a colon.
+    /// `auth` decodes to bytes without a colon.
     #[error("unable to parse auth field, must be formatted as base64(username:password)")]
     NoColon,
     /// `username` contains a colon, which neither `auth` nor HTTP basic authentication can express.
@@ -66,44 +67,44 @@ pub enum EntryError {
 }
 
 impl Credential {
-    /// A user name with a password.
+    /// Creates a credential from a user name and a password.
     #[must_use]
     pub fn basic(username: &str, password: &str) -> Self {
         Self { username: username.into(), password: Sensitive::new(password.into()), identity_token: None }
     }
 
-    /// User name and password for those who can carry texts only: JSON and the container runtime interface.
+    /// Returns user name and password as text, for JSON and the container runtime interface, which carry only text.
     #[must_use]
     pub fn texts(&self) -> Option<(&str, &str)> {
         Some((str::from_utf8(&self.username).ok()?, str::from_utf8(self.password.expose()).ok()?))
     }
 
-    /// Whether there is nothing to show to a registry; the runtime then goes on as if nothing were found.
+    /// Returns whether there is nothing to send to a registry. The runtime then continues as if it had found nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.username.is_empty() && self.password.expose().is_empty() && self.identity_token.is_none()
     }
 
-    /// How many bytes it has.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         let token = self.identity_token.as_ref().map_or(0, |token| token.expose().len());
         self.username.len() + self.password.expose().len() + token
     }
 
-    /// The `auth` field of an auth file: padded base64 of `username:password`.
+    /// Returns the `auth` field of an auth file: padded base64 of `username:password`.
     pub(super) fn auth_field(&self) -> Sensitive {
         Sensitive::new(base64::encode(&self.pair()))
     }
 
-    /// `username:password`, for the one place that has to send or write it.
+    /// Returns `username:password`, for the one place that has to send or write it.
     #[must_use]
     pub fn pair(&self) -> Vec<u8> {
         [&self.username, &b":"[..], self.password.expose()].concat()
     }
 
-    /// Reads an entry as containers/image does: only `auth` and `identitytoken` count, padding is required, a
-    /// text without a colon is no credential (Docker leaves `{}` behind for a credential helper).
+    /// Reads an entry as containers/image does: only `auth` and `identitytoken` count, padding is required, and a text
+    /// without a colon is not a credential (Docker leaves `{}` behind for a credential helper).
     pub(super) fn for_runtime(entry: &AuthEntry) -> Result<Option<Self>, AuthFieldError> {
         let decoded = base64::decode(entry.auth.text())?;
         let Some((username, password)) = cut(&decoded) else {
@@ -115,10 +116,10 @@ impl Credential {
 
     /// Reads an entry of a Secret in every form that a consumer of Secrets accepts.
     ///
-    /// As for the kubelet, a non-empty `auth` overrides `username` and `password` and may lack its padding.
-    /// As for Docker and podman, `identitytoken` counts; alone it gets the user name `<token>`, because the
-    /// runtime reads it only beside an `auth` with a colon. NUL bytes around the password are dropped since
-    /// the runtime would not see them.
+    /// As in the kubelet, a non-empty `auth` overrides `username` and `password` and may lack its padding. As in Docker
+    /// and podman, `identitytoken` counts. On its own, it gets the user name `<token>`, because the runtime reads it
+    /// only next to an `auth` with a colon. NUL bytes around the password are dropped because the runtime would drop
+    /// them too.
     pub(super) fn for_secret(entry: &AuthEntry) -> Result<Self, EntryError> {
         if let Some(kind) = entry.mismatch {
             return Err(EntryError::WrongType {
@@ -160,7 +161,7 @@ impl Credential {
     }
 }
 
-/// Refuses a field that is about to be read and has the wrong type; a field that nobody reads hurts nobody.
+/// Refuses a field that is about to be read and has the wrong type. A field that is not read does no harm.
 fn expect_texts(fields: &[(&'static str, &Field)]) -> Result<(), EntryError> {
     for &(what, field) in fields {
         if let Field::Mismatch(kind) = field {

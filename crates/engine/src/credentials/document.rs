@@ -1,4 +1,4 @@
-//! The JSON documents that hold credentials, read with the types Go gives them and written back without loss.
+//! The JSON documents that hold credentials, read with Go's types and written back without loss.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::sensitive::Sensitive;
 use pullwright_findings::DocPath;
 use pullwright_golang::json::{JsonKind, RawValue, SyntaxError, names_field};
 
-/// How a document is laid out.
+/// The layout of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// `{"auths": {key: entry}, "credHelpers": {host: helper}, …}`: `.dockerconfigjson`, `config.json`,
@@ -20,26 +20,26 @@ pub enum Format {
     Legacy,
 }
 
-/// Why a document is refused as a whole. The path of the file is added by who read it.
+/// Why a document is refused as a whole. Whoever read the file adds its path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DocumentError {
-    /// It is not JSON.
+    /// Not JSON.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// It is JSON of the wrong shape, which makes Go refuse all of it.
+    /// JSON of the wrong shape, which makes Go refuse the whole document.
     #[error(transparent)]
     Mismatch(#[from] Mismatch),
 }
 
-/// A value of another type than its readers declare.
+/// A value whose type differs from the one that its readers declare.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{} is {} instead of {expected}", place(.at), .found.noun())]
 pub struct Mismatch {
-    /// Where.
+    /// Where the value is.
     pub at: DocPath,
-    /// What it is.
+    /// The type found.
     pub found: JsonKind,
-    /// What it must be.
+    /// The type that the readers declare.
     pub expected: &'static str,
 }
 
@@ -47,10 +47,10 @@ fn place(at: &DocPath) -> String {
     if at.steps().is_empty() { "the document".to_owned() } else { at.to_string() }
 }
 
-/// An auth document: entries by key, credential helpers by host, and everything else as it was written.
+/// An auth document: entries by key, credential helpers by host, and everything else as written.
 ///
-/// Reading is tolerant here, so that one bad entry of a Secret hurts only itself; the runtime's readers
-/// refuse a document with any [`Document::mismatches`].
+/// Parsing is tolerant, so that one bad entry of a Secret affects only itself. The runtime's readers refuse a document
+/// with any [`Document::mismatches`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     format: Format,
@@ -61,7 +61,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// A document that says nothing.
+    /// Returns an empty document.
     #[must_use]
     pub fn empty(format: Format) -> Self {
         Self {
@@ -73,11 +73,11 @@ impl Document {
         }
     }
 
-    /// Reads a document as Go's decoder does: names of fields in any case, the last of equal keys, `null` as
-    /// nothing.
+    /// Parses a document as Go's decoder does: field names match in any case, the last of several equal keys wins, and
+    /// `null` counts as absent.
     ///
     /// # Errors
-    /// When the text is no JSON, or the map of entries is no map.
+    /// If the text is not JSON, or if the map of entries is not an object.
     pub fn parse(text: &[u8], format: Format) -> Result<Self, DocumentError> {
         let root = RawValue::parse(text)?;
         let mut document = Self::empty(format);
@@ -88,23 +88,24 @@ impl Document {
         Ok(document)
     }
 
-    /// The keys of the entries, in byte order.
+    /// Returns the keys of the entries, in byte order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }
 
-    /// The credential helpers by host, in byte order.
+    /// Returns the credential helpers by host, in byte order.
     pub fn helpers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.helpers.iter().map(|(host, name)| (host.as_str(), name.as_str()))
     }
 
-    /// What has another type than the runtime declares; the runtime refuses the whole document for it.
+    /// Returns the values whose type differs from the runtime's declaration. The runtime refuses the whole document for
+    /// them.
     #[must_use]
     pub fn mismatches(&self) -> &[Mismatch] {
         &self.mismatches
     }
 
-    /// The document as JSON: keys in byte order, each entry and each unknown field as it was written.
+    /// Renders the document as JSON: keys in byte order, each entry and each unknown field as it was written.
     #[must_use]
     pub fn render(&self) -> Sensitive<Vec<u8>> {
         let entries = || self.entries.iter().map(|(key, entry)| (key.as_str(), entry.raw()));
@@ -136,7 +137,7 @@ impl Document {
         self.format
     }
 
-    /// The entry under exactly `key`, with the document's own copy of the key.
+    /// Returns the entry with exactly this key, and the document's own copy of the key.
     pub(super) fn entry_with_key(&self, key: &str) -> Option<(&str, &AuthEntry)> {
         self.entries.get_key_value(key).map(|(key, entry)| (key.as_str(), entry))
     }
@@ -157,7 +158,7 @@ impl Document {
         self.helpers.remove(host)
     }
 
-    /// Whether there is a member `name` that nobody here reads.
+    /// Returns whether there is a member `name` that this module does not interpret.
     pub(super) fn has_other(&self, name: &str) -> bool {
         self.others.iter().any(|(other, _)| other == name)
     }
@@ -177,7 +178,7 @@ impl Document {
         Ok(())
     }
 
-    /// Go adds to the map it already has, and drops it at a `null`. Where it is matters only if something is wrong.
+    /// Go adds to the existing map and clears it at a `null`. The path is only needed if something is wrong.
     fn read_entries(&mut self, map: RawValue, at: impl Fn() -> DocPath) -> Result<(), Mismatch> {
         expect_object(map, &at)?;
         if map.kind() == JsonKind::Null {
@@ -218,22 +219,22 @@ impl Document {
     }
 }
 
-/// The entries of a document and nothing else of it, as they are needed of a Secret.
+/// Only the entries of a document, which is all that a Secret needs.
 #[derive(Default)]
 pub(super) struct Entries<'a> {
-    /// By key; of equal keys the last.
+    /// The entries by key. If keys are equal, the last one counts.
     pub(super) by_key: BTreeMap<Cow<'a, str>, AuthEntry>,
-    /// How many were not read.
+    /// The number of entries that were not read.
     pub(super) left_out: usize,
-    /// How many were, those with equal keys included.
+    /// The number of entries that were read, including those with equal keys.
     read: usize,
 }
 
 impl<'a> Entries<'a> {
-    /// Reads the first `most` entries of a document as [`Document::parse`] does.
+    /// Parses the first `most` entries of a document as [`Document::parse`] does.
     ///
     /// # Errors
-    /// The same.
+    /// The same as [`Document::parse`].
     pub(super) fn parse(text: &'a [u8], format: Format, most: usize) -> Result<Self, DocumentError> {
         let root = RawValue::parse(text)?;
         let mut entries = Self::default();
@@ -294,8 +295,8 @@ fn push_object<'a>(
     text.push(b'}');
 }
 
-/// `value` as a JSON string.
+/// Returns `value` as a JSON string.
 pub(super) fn quoted(value: &str) -> Vec<u8> {
-    // Into memory, and of a string: neither can fail.
+    // Serializing a string into memory cannot fail.
     serde_json::to_vec(value).unwrap_or_default()
 }

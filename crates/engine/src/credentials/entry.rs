@@ -1,4 +1,4 @@
-//! One entry of an auth document: the fields that readers look at, and the text as it was written.
+//! One entry of an auth document: the fields that readers use, and the text as it was written.
 
 use super::credential::Credential;
 use super::document::quoted;
@@ -8,22 +8,22 @@ use pullwright_golang::json::{JsonKind, RawValue, names_field};
 /// A string field of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Field {
-    /// Not there, or `null`.
+    /// Missing, or `null`.
     #[default]
     Absent,
     /// A string.
     Text(Sensitive),
-    /// Something else.
+    /// A value of another type.
     Mismatch(JsonKind),
 }
 
 impl Field {
-    /// The text; empty where there is none, as Go's zero value.
+    /// Returns the text. If there is none, it is empty, like Go's zero value.
     pub(super) fn text(&self) -> &str {
         if let Self::Text(text) = self { text.expose() } else { "" }
     }
 
-    /// Go's assignment: `null` leaves what was there, a wrong type cannot be mended by a later value.
+    /// Assigns as Go does: `null` keeps the previous value, and a later value does not repair a wrong type.
     fn assign(&mut self, value: RawValue) {
         match (value.kind(), value.text()) {
             (JsonKind::Null, _) => {}
@@ -36,16 +36,16 @@ impl Field {
     }
 }
 
-/// What a document says about one key.
+/// What a document holds for one key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct AuthEntry {
     pub(super) auth: Field,
     pub(super) identity_token: Field,
     pub(super) username: Field,
     pub(super) password: Field,
-    /// What it is instead of an object; `null` counts as an empty object.
+    /// The type of the value if it is not an object. `null` counts as an empty object.
     pub(super) mismatch: Option<JsonKind>,
-    /// As it was written, with the fields that nobody here knows.
+    /// The text as written, including unknown fields.
     raw: Sensitive<Vec<u8>>,
 }
 
@@ -54,7 +54,7 @@ impl AuthEntry {
         Self { raw: Sensitive::new(value.bytes().to_vec()), ..Self::without_text(value) }
     }
 
-    /// The fields alone, for who never writes the entry again.
+    /// Reads only the fields, for callers that never write the entry back.
     pub(super) fn without_text(value: RawValue) -> Self {
         let mut entry = Self::default();
         if !matches!(value.kind(), JsonKind::Object | JsonKind::Null) {
@@ -76,7 +76,7 @@ impl AuthEntry {
         entry
     }
 
-    /// The entry in which the runtime finds `credential`.
+    /// Returns the entry in which the runtime finds `credential`.
     pub(super) fn holding(credential: &Credential) -> Self {
         let auth = credential.auth_field();
         let token = credential.identity_token.clone();
@@ -94,12 +94,12 @@ impl AuthEntry {
         }
     }
 
-    /// The entry in which the runtime finds nothing, and with which it stops looking.
+    /// Returns an entry in which the runtime finds nothing and at which it stops searching.
     pub(super) fn nothing() -> Self {
         Self { raw: Sensitive::new(b"{}".to_vec()), ..Self::default() }
     }
 
-    /// The entry as it was written.
+    /// Returns the entry as it was written.
     pub(super) fn raw(&self) -> &[u8] {
         self.raw.expose()
     }

@@ -1,5 +1,5 @@
-//! Checks a node's auth file for what the runtime refuses, ignores, or reads differently from what its author
-//! most likely meant.
+//! Checks a node's auth file for what the runtime refuses, ignores, or reads differently from what its author most
+//! likely meant.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::base64;
 
 impl DocumentError {
-    /// The error as a finding.
+    /// Returns the error as a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let at = match self {
@@ -24,7 +24,7 @@ impl DocumentError {
 }
 
 impl AuthFile {
-    /// All findings about the file.
+    /// Returns all findings about the file.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let auths = DocPath::root().key("auths");
@@ -46,14 +46,14 @@ impl AuthFile {
         findings
     }
 
-    /// Hosts that several keys stand for: which of them answers changes from pull to pull.
+    /// Finds hosts that several keys stand for. Which of these keys the runtime uses can change from pull to pull.
     fn ambiguous_hosts(&self, auths: &DocPath) -> Vec<Finding> {
         let mut by_host: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for key in self.document().keys() {
             by_host.entry(host_of_key(key, false)).or_default().push(key);
         }
         let ambiguous = by_host.into_iter().filter(|(_, keys)| keys.len() > 1);
-        // A plain key of the host settles it; images of Docker Hub are looked up as docker.io.
+        // A plain key for the host settles it. Docker Hub images are looked up as docker.io.
         let unsettled = ambiguous.filter(|(host, keys)| !keys.contains(host) && !keys.contains(&"docker.io"));
         unsettled
             .map(|(_, keys)| {

@@ -1,4 +1,4 @@
-//! containers/image's lookup in one auth file: which entry answers for a repository, and with what.
+//! The lookup of containers/image in one auth file: which entry answers for a repository, and with what.
 
 use std::collections::HashMap;
 
@@ -12,37 +12,37 @@ use crate::reference::{DOCKER_HUB, DOCKER_HUB_INDEX, canonical_host};
 /// What the runtime finds in a file for one repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup<'a> {
-    /// It runs `docker-credential-<name>` with the host, and whatever that says is final.
+    /// The runtime runs `docker-credential-<name>` with the host, and the result is final.
     Helper {
         /// The helper.
         name: &'a str,
     },
-    /// It uses this credential.
+    /// The runtime uses this credential.
     Found {
         /// The key of the entry.
         key: &'a str,
         /// The credential.
         credential: Credential,
     },
-    /// It goes on without a credential.
+    /// The runtime continues without a credential.
     None {
-        /// The entry that ended the search although it holds nothing.
+        /// The entry that ended the search although it holds no credential.
         stopped_at: Option<&'a str>,
     },
-    /// It fails the pull.
+    /// The runtime fails the pull.
     Failed(LookupError),
 }
 
-/// Why the runtime fails a lookup, in its own words.
+/// Why the runtime fails a lookup, with its own message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LookupError {
-    /// What was asked for is a URL.
+    /// The requested key is a URL.
     #[error("key {0} contains http[s]:// prefix")]
     Scheme(String),
-    /// What was asked for has a digest.
+    /// The requested key has a digest.
     #[error("key {0} contains a '@' character")]
     At(String),
-    /// What was asked for has a tag.
+    /// The requested key has a tag.
     #[error("key {0} contains a ':' character after host[:port]")]
     Colon(String),
     /// The entry cannot be decoded.
@@ -57,40 +57,40 @@ pub enum LookupError {
 
 /// A file in the format of `auth.json` and `config.json`, ready for lookups.
 ///
-/// A lookup costs as many probes as the repository has components; nothing is scanned.
+/// A lookup takes one probe for each component of the repository and scans nothing.
 #[derive(Debug, Clone)]
 pub struct AuthFile {
     document: Document,
-    /// The entry that answers for a host when no key is a prefix of the repository, by normalised host.
+    /// The key that answers for a host if no key is a prefix of the repository, by normalised host.
     by_host: HashMap<String, String>,
 }
 
-/// A file in the old format of `.dockercfg`. A type of its own because its keys mean hosts only.
+/// A file in the old `.dockercfg` format. It has its own type because its keys name only hosts.
 #[derive(Debug, Clone)]
 pub struct LegacyAuthFile(AuthFile);
 
-/// Where a lookup ends.
+/// The result of a search.
 pub(super) enum Hit<'a> {
     Helper(&'a str),
     Entry {
         key: &'a str,
         entry: &'a AuthEntry,
-        /// Found by its host and not by a key that the repository begins with.
+        /// Found by host, not by a key that is the repository or a parent of it.
         by_host: bool,
     },
     Nothing,
 }
 
 impl AuthFile {
-    /// Reads a file as the runtime does: one value of a wrong type and all of it is refused.
+    /// Parses a file as the runtime does: a single value of a wrong type refuses the whole file.
     ///
     /// # Errors
-    /// When the runtime would refuse the file, which fails every pull that consults it.
+    /// If the runtime would refuse the file, which fails every pull that consults it.
     pub fn parse(text: &[u8]) -> Result<Self, DocumentError> {
         Self::new(Document::parse(text, Format::Auths)?)
     }
 
-    /// A file that is not there.
+    /// Returns the content of a missing file.
     #[must_use]
     pub fn missing() -> Self {
         Self { document: Document::empty(Format::Auths), by_host: HashMap::new() }
@@ -105,20 +105,20 @@ impl AuthFile {
         for key in document.keys() {
             let host = host_of_key(key, legacy);
             if !host.contains('/') {
-                // Keys come in byte order, so the smallest one stays; Go takes any.
+                // Keys come in byte order, so the smallest one is kept. Go picks an arbitrary one.
                 by_host.entry(host.to_owned()).or_insert_with(|| key.to_owned());
             }
         }
         Ok(Self { document, by_host })
     }
 
-    /// What the file says.
+    /// Returns the parsed document.
     #[must_use]
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// Looks `repository` (`host[:port][/path]`, without tag and digest) up.
+    /// Looks up `repository`, which is `host[:port][/path]` without tag and digest.
     #[must_use]
     pub fn lookup(&self, repository: &str) -> Lookup<'_> {
         match self.find(repository) {
@@ -133,8 +133,8 @@ impl AuthFile {
         }
     }
 
-    /// The entry that decides about `repository`. The first key that exists is final, even when it holds
-    /// nothing.
+    /// Finds the entry that decides for `repository`. The first key that exists is final, even if it holds no
+    /// credential.
     pub(super) fn find(&self, repository: &str) -> Result<Hit<'_>, LookupError> {
         check_key(repository)?;
         let host = host_of(repository);
@@ -152,7 +152,7 @@ impl AuthFile {
         Ok(by_host.map_or(Hit::Nothing, |(key, entry)| Hit::Entry { key, entry, by_host: true }))
     }
 
-    /// The entries whose key is `repository` or a parent of it, the most specific first.
+    /// Returns the entries whose key is `repository` or a parent of it, most specific first.
     pub(super) fn keys_over<'a>(
         &'a self,
         repository: &str,
@@ -164,10 +164,10 @@ impl AuthFile {
 }
 
 impl LegacyAuthFile {
-    /// Reads a file of the old format as the runtime does.
+    /// Parses a file of the old format as the runtime does.
     ///
     /// # Errors
-    /// When the runtime would refuse the file.
+    /// If the runtime would refuse the file.
     pub fn parse(text: &[u8]) -> Result<Self, DocumentError> {
         AuthFile::new(Document::parse(text, Format::Legacy)?).map(Self)
     }
@@ -179,12 +179,12 @@ impl LegacyAuthFile {
     }
 }
 
-/// The host, with its port, of a repository.
+/// Returns the host of a repository, including its port.
 pub(super) fn host_of(repository: &str) -> &str {
     repository.split_once('/').map_or(repository, |(host, _)| host)
 }
 
-/// Whether the runtime looks `key` up at all.
+/// Checks whether the runtime accepts `key` for a lookup.
 pub(super) fn check_key(key: &str) -> Result<(), LookupError> {
     if key.starts_with("http://") || key.starts_with("https://") {
         return Err(LookupError::Scheme(key.to_owned()));
@@ -198,7 +198,7 @@ pub(super) fn check_key(key: &str) -> Result<(), LookupError> {
     Ok(())
 }
 
-/// The host that a key stands for when keys are compared as hosts. Both schemes are stripped, one after the
+/// Returns the host that a key stands for when keys are compared as hosts. Both schemes are stripped, one after the
 /// other.
 pub(super) fn host_of_key(key: &str, legacy: bool) -> &str {
     let stripped = key.strip_prefix("http://").unwrap_or(key);
@@ -207,7 +207,7 @@ pub(super) fn host_of_key(key: &str, legacy: bool) -> &str {
     normalised(host)
 }
 
-/// The runtime's one name for Docker Hub.
+/// Returns the host under the one name that the runtime uses for Docker Hub.
 fn normalised(host: &str) -> &str {
     if canonical_host(host) == DOCKER_HUB { DOCKER_HUB_INDEX } else { host }
 }

@@ -1,5 +1,5 @@
-//! Whose credentials: reading the documents that hold them, choosing one for each pull source, and writing
-//! the auth file in which the runtime finds exactly those.
+//! Reads the documents that hold credentials, chooses a credential for each pull source, and writes the auth file in
+//! which the runtime finds exactly those credentials.
 //!
 //! ```text
 //! Secret ──► PullSecret (Scope, Credential) ──┐

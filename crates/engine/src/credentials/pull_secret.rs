@@ -1,4 +1,4 @@
-//! What of a Secret can be used to pull.
+//! The part of a Secret that can be used to pull.
 
 use super::credential::Credential;
 use super::document::{DocumentError, Entries, Format};
@@ -7,26 +7,27 @@ use super::secret::{PULL_SECRETS, Secret, SecretError, SecretName};
 use super::wanted::WantedRepositories;
 use pullwright_findings::{DocPath, Finding, rules};
 
-/// The longest key that is looked at. A repository has at most 255 letters and its host as many, so no longer key covers one.
+/// The longest key that is considered. A repository has at most 255 characters and so does its host, so no longer key
+/// covers one.
 const LONGEST_KEY: usize = 1024;
 
 /// How much of a Secret is read.
 struct Reach {
-    /// How many entries; the first ones count.
+    /// The maximum number of entries. The first ones count.
     entries: usize,
-    /// How many findings are kept; the others are counted.
+    /// The maximum number of findings to keep. Further ones are only counted.
     findings: usize,
 }
 
 impl Reach {
-    /// For a person, who asked about this Secret.
+    /// For a user who asked about this Secret.
     const ALL: Self = Self { entries: usize::MAX, findings: usize::MAX };
-    /// For a pull, which must not depend on what somebody put into a namespace: a Secret has room for a hundred thousand
-    /// entries of nothing, and for about ten thousand of credentials.
+    /// For a pull, which must not depend on what somebody put into a namespace. A Secret has room for a hundred
+    /// thousand empty entries, or for about ten thousand credentials.
     const PULL: Self = Self { entries: 10_000, findings: 3 };
 }
 
-/// The document that a pull secret holds.
+/// The document in a pull secret.
 struct PullSecretContent<'a> {
     key: &'static str,
     format: Format,
@@ -34,7 +35,7 @@ struct PullSecretContent<'a> {
 }
 
 impl<'a> PullSecretContent<'a> {
-    /// What a Secret of type `kind` holds; `data` gives the value of a key.
+    /// Returns the document in a Secret of type `kind`. `data` returns the value of a key.
     fn of(kind: &str, data: impl FnOnce(&str) -> Option<&'a [u8]>) -> Result<Self, SecretError> {
         let known = PULL_SECRETS.into_iter().find(|(known, ..)| *known == kind);
         let (kind, key, format) = known.ok_or_else(|| SecretError::Type { kind: kind.to_owned() })?;
@@ -57,13 +58,13 @@ impl<'a> PullSecretContent<'a> {
 pub struct ScopedCredential {
     /// The key as written.
     pub key: String,
-    /// What the key was written for.
+    /// The scope that the key was written for.
     pub scope: Scope,
-    /// What is shown to the registry there.
+    /// The credential for that scope.
     pub credential: Credential,
 }
 
-/// A Secret with everything in it that can be used to pull, and what was found on the way.
+/// The usable part of a Secret, and the findings about the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullSecret {
     name: SecretName,
@@ -74,21 +75,21 @@ pub struct PullSecret {
 }
 
 impl PullSecret {
-    /// Takes all that is usable out of a Secret. An entry that is not usable hurts only itself and is reported.
+    /// Reads everything usable from a Secret. An unusable entry affects only itself and is reported.
     ///
     /// # Errors
-    /// When nothing of the Secret can be used.
+    /// If nothing in the Secret can be used.
     pub fn read(secret: &Secret) -> Result<Self, SecretError> {
         let value = |key: &str| secret.data.get(key).map(|bytes| bytes.expose().as_slice());
         let content = PullSecretContent::of(&secret.kind, value)?;
         Self::from_content(secret.name.clone(), &content, &WantedRepositories::anything(), &Reach::ALL)
     }
 
-    /// Takes out what is `wanted`, within bounds whatever the Secret holds; `data` gives the value of a key. Nothing if
-    /// nothing wanted is in it: then nothing in it matters, and what is wrong inside is not looked for.
+    /// Reads what is `wanted`, within limits that hold for any Secret. `data` returns the value of a key. Returns
+    /// `None` if the Secret contains nothing wanted; its content then does not matter and is not checked.
     ///
     /// # Errors
-    /// When nothing of the Secret can be used.
+    /// If nothing in the Secret can be used.
     pub fn about<'a>(
         wanted: &WantedRepositories<'_>,
         name: impl FnOnce() -> SecretName,
@@ -96,7 +97,7 @@ impl PullSecret {
         data: impl FnOnce(&str) -> Option<&'a [u8]>,
     ) -> Result<Option<Self>, SecretError> {
         let content = PullSecretContent::of(kind, data)?;
-        // What was cut or encoded twice is worth a word, whoever it was meant for.
+        // A truncated or doubly encoded document is worth reporting, whichever host it was meant for.
         if wanted.may_be_in(content.bytes) || !content.has_both_ends() {
             return Self::from_content(name(), &content, wanted, &Reach::PULL).map(Some);
         }
@@ -138,7 +139,7 @@ impl PullSecret {
                 }
             }
         }
-        // Of two spellings of one scope, the plain one comes first, as in the runtime's lookup.
+        // If a scope has two spellings, the plain one comes first, as in the runtime's lookup.
         read.entries.sort_by(|a, b| {
             let rank = |entry: &ScopedCredential| entry.key != entry.scope.as_str();
             rank(a).cmp(&rank(b)).then_with(|| a.key.cmp(&b.key))
@@ -146,31 +147,31 @@ impl PullSecret {
         Ok(read)
     }
 
-    /// Where the Secret is.
+    /// Returns the namespace and name of the Secret.
     #[must_use]
     pub fn name(&self) -> &SecretName {
         &self.name
     }
 
-    /// What of it can be used; of two keys for one scope the one that counts comes first.
+    /// Returns the usable entries. If two keys have the same scope, the one that counts comes first.
     #[must_use]
     pub fn entries(&self) -> &[ScopedCredential] {
         &self.entries
     }
 
-    /// What cannot be used, and why.
+    /// Returns what cannot be used, and why.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// How many findings there are besides.
+    /// Returns the number of further findings that were not kept.
     #[must_use]
     pub fn more_findings(&self) -> usize {
         self.more_findings
     }
 
-    /// How many entries were not looked at, because there are too many before them.
+    /// Returns how many entries were not read because too many come before them.
     #[must_use]
     pub fn unread(&self) -> usize {
         self.unread

@@ -1,4 +1,4 @@
-//! What a Secret's key was written for: a host and whole path components, and nothing beside them.
+//! What the key of an entry in a Secret covers: a host and whole path components.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,28 +8,28 @@ use thiserror::Error;
 
 use crate::reference::canonical_host;
 
-/// A registry host (with its port, if any), or a part of it given by whole path components.
+/// A registry host with its optional port, or a part of it given by whole path components.
 ///
-/// Keys of Secrets come in many spellings; a scope has one: `host[:port][/component…]`, Docker Hub as
+/// Keys in Secrets have many spellings, but a scope has one: `host[:port][/component…]`, with Docker Hub as
 /// `docker.io`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Scope(String);
 
-/// Why no credential can be looked up by a key.
+/// Why a key can never match a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScopeError {
-    /// Nothing is left of the key once scheme and slashes are gone.
+    /// Nothing is left of the key after removing the scheme and slashes.
     #[error("the key names no host")]
     NoHost,
-    /// The kubelet knows `*.example.com`, containers/image does not.
+    /// The kubelet supports `*.example.com`, but containers/image does not.
     #[error("the key has a wildcard, and CRI-O does not know wildcards in credentials")]
     Wildcard,
     /// A scheme other than `http://` and `https://`, which no consumer strips.
     #[error("the key has a scheme other than http:// and https://")]
     Scheme,
-    /// `user:password@host`: no consumer reads it so, and it may hold a secret.
+    /// `user:password@host`: no consumer reads it this way, and it may contain a secret.
     #[error("the key has an '@', so it is no repository")]
     At,
     /// A tag or a port in the wrong place: `host/name:tag`.
@@ -38,23 +38,23 @@ pub enum ScopeError {
     /// `host//name`.
     #[error("the key has an empty path component")]
     EmptyComponent,
-    /// Space, `#` and others that no host or repository name has.
+    /// A space, `#`, or another character that no host or repository name has.
     #[error("the key has a character that no registry host or repository has")]
     Character,
-    /// Far beyond the longest name that a repository can have.
+    /// Far longer than any repository name can be.
     #[error("the key is longer than any repository's name")]
     Long,
 }
 
 impl Scope {
-    /// Reads the key of an entry in a Secret, in any spelling found there.
+    /// Parses the key of an entry in a Secret, in any spelling in use.
     ///
-    /// A URL of the registry API (`https://host/v1/`, `/v2`) stands for the whole host. Without a scheme and
-    /// a final slash, `host/v1` is the namespace `v1`, as for all consumers. A URL with another path stands
-    /// for that path only, although containers/image would send its credential to the whole host.
+    /// A URL of the registry API (`https://host/v1/`, `/v2`) stands for the whole host. Without a scheme and a trailing
+    /// slash, `host/v1` is the namespace `v1`, as for all consumers. A URL with another path stands for that path only,
+    /// although containers/image would send its credential to the whole host.
     ///
     /// # Errors
-    /// When no repository can be in the scope of the key.
+    /// If no repository can be in the scope of the key.
     pub fn parse(key: &str) -> Result<Self, ScopeError> {
         let url = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://"));
         let name = url.unwrap_or(key);
@@ -76,23 +76,22 @@ impl Scope {
         Ok(Self(path.map_or_else(|| host.to_owned(), |path| format!("{host}/{path}"))))
     }
 
-    /// Whether `repository` (`host[:port]/path`) is in this scope.
+    /// Returns whether `repository` (`host[:port]/path`) is in this scope.
     ///
-    /// This is the crate's only prefix test for credentials. It compares whole components, because text
-    /// prefixes leak: `q.io` begins `q.io.evil.com`, `q.io/team` begins `q.io/team-evil`, `localhost:500`
-    /// begins `localhost:5000`.
+    /// This is the crate's only prefix test for credentials. It compares whole components, because text prefixes leak:
+    /// `q.io` is a prefix of `q.io.evil.com`, `q.io/team` of `q.io/team-evil`, and `localhost:500` of `localhost:5000`.
     #[must_use]
     pub fn covers(&self, repository: &str) -> bool {
         let mut of_repository = components(repository);
         self.components().all(|component| of_repository.next() == Some(component))
     }
 
-    /// The host, then the path components.
+    /// Returns the host, then the path components.
     pub(super) fn components(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// The scope in its one spelling.
+    /// Returns the scope in its canonical spelling.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -105,7 +104,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// The components of a repository name as scopes have them.
+/// Returns the components of a repository name, spelled as in scopes.
 pub(super) fn components(repository: &str) -> impl Iterator<Item = &str> {
     let (host, path) = match repository.split_once('/') {
         Some((host, path)) => (host, Some(path)),
@@ -114,7 +113,7 @@ pub(super) fn components(repository: &str) -> impl Iterator<Item = &str> {
     std::iter::once(canonical_host(host)).chain(path.into_iter().flat_map(|path| path.split('/')))
 }
 
-/// A key as it may be shown: without what a person may have put before an `@`.
+/// Returns a key in a form that is safe to show: without what a user may have put before an `@`.
 pub(super) fn shown(key: &str) -> Cow<'_, str> {
     match key.rsplit_once('@') {
         Some((_, host)) => Cow::Owned(format!("…@{host}")),
@@ -127,7 +126,7 @@ fn check_host(host: &str) -> Result<(), ScopeError> {
         return Err(ScopeError::NoHost);
     }
     if let Some(address) = host.strip_prefix('[') {
-        // The brackets of an IPv6 address, or else those of a glob.
+        // These are the brackets of an IPv6 address, or else those of a glob.
         let (address, port) = address.split_once(']').ok_or(ScopeError::Wildcard)?;
         let of_address = |byte: u8| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.';
         if !address.contains(':') || !address.bytes().all(of_address) {

@@ -1,27 +1,27 @@
-//! All credentials of a namespace by scope: a tree of path components, so that finding those that cover a
-//! repository takes one step per component, however many there are.
+//! Indexes all credentials of a namespace by scope, in a tree of path components. Finding those that cover a repository
+//! takes one step per component, however many credentials there are.
 
 use std::collections::HashMap;
 
 use super::pull_secret::{PullSecret, ScopedCredential};
 use super::scope;
 
-/// A credential with the Secret it comes from.
+/// A credential with the Secret that it comes from.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate<'a> {
     pub(super) secret: &'a PullSecret,
     pub(super) entry: &'a ScopedCredential,
 }
 
-/// The tree; node 0 is the root and stands for no host yet.
+/// The tree. Node 0 is the root, above all hosts.
 pub(super) struct ScopeIndex<'a> {
     children: HashMap<(usize, &'a str), usize>,
-    /// For each node the credentials of exactly that scope, in order of precedence.
+    /// For each node, the credentials with exactly that scope, in order of precedence.
     candidates: Vec<Vec<Candidate<'a>>>,
 }
 
 impl<'a> ScopeIndex<'a> {
-    /// Indexes the Secrets in their order of precedence.
+    /// Indexes the Secrets, which are in order of precedence.
     pub(super) fn new(secrets: &'a [PullSecret]) -> Self {
         let entries = secrets.iter().map(|secret| secret.entries().len()).sum();
         let mut index =
@@ -47,20 +47,20 @@ impl<'a> ScopeIndex<'a> {
         self.candidates[node].push(candidate);
     }
 
-    /// The credential for `repository`: that of the most specific scope, there of the first Secret.
+    /// Returns the credential for `repository`: the one with the most specific scope, and among those the one of the
+    /// first Secret.
     pub(super) fn best(&self, repository: &str) -> Option<Candidate<'a>> {
         self.levels(repository).filter_map(|level| level.first()).last().copied()
     }
 
-    /// All credentials whose scope covers `repository`, the most specific scope first, there in order of
-    /// precedence.
+    /// Returns all credentials whose scope covers `repository`, most specific scope first, then in order of precedence.
     pub(super) fn covering(&self, repository: &str) -> Vec<Candidate<'a>> {
         let mut levels: Vec<_> = self.levels(repository).collect();
         levels.reverse();
         levels.into_iter().flatten().copied().collect()
     }
 
-    /// The nodes on the way of `repository` down the tree.
+    /// Returns the nodes on the path of `repository` down the tree.
     fn levels(&self, repository: &str) -> impl Iterator<Item = &[Candidate<'a>]> {
         scope::components(repository)
             .scan(0, |node, component| {

@@ -1,4 +1,4 @@
-//! A Secret of the cluster as it comes, and why it may not be one to pull with.
+//! A Secret as read from the cluster or a manifest, and why it may not be usable to pull.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,18 +12,18 @@ use super::sensitive::Sensitive;
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::base64::{self, CorruptInput};
 
-/// The types of Secrets that hold pull credentials, each with the key it keeps them under and their format.
+/// The types of Secrets that hold pull credentials, each with its data key and format.
 pub(super) const PULL_SECRETS: [(&str, &str, Format); 2] = [
     ("kubernetes.io/dockerconfigjson", ".dockerconfigjson", Format::Auths),
     ("kubernetes.io/dockercfg", ".dockercfg", Format::Legacy),
 ];
 
-/// A Secret's place in the cluster, shown as `namespace/name`.
+/// The namespace and name of a Secret, shown as `namespace/name`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretName {
     /// The namespace.
     pub namespace: String,
-    /// The name in it.
+    /// The name within the namespace.
     pub name: String,
 }
 
@@ -39,10 +39,10 @@ impl Serialize for SecretName {
     }
 }
 
-/// A Secret as it comes from the cluster or from a manifest.
+/// A Secret as read from the cluster or from a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// Where it is.
+    /// Its namespace and name.
     pub name: SecretName,
     /// Its `type`.
     pub kind: String,
@@ -62,13 +62,12 @@ pub enum SecretError {
         /// Its type.
         kind: String,
     },
-    /// The type promises a key that is not there, or is empty. Kubernetes never looks under another type's
-    /// key.
+    /// The key that the type requires is missing or empty. Kubernetes never looks under the key of another type.
     #[error("its type {kind} needs the key {key}, which is missing or empty")]
     MissingKey {
         /// Its type.
         kind: &'static str,
-        /// The key that the type prescribes.
+        /// The key that the type requires.
         key: &'static str,
     },
     /// The value in a manifest is not a string.
@@ -84,7 +83,7 @@ pub enum SecretError {
     Data {
         /// The key.
         key: String,
-        /// Where it breaks.
+        /// The position of the error.
         error: CorruptInput,
     },
     /// The value is not an auth document.
@@ -98,7 +97,7 @@ pub enum SecretError {
 }
 
 impl SecretError {
-    /// The error as a finding.
+    /// Returns the error as a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let root = DocPath::root();
@@ -121,14 +120,13 @@ impl SecretError {
 }
 
 impl Secret {
-    /// Reads a manifest, JSON or YAML made into values: `data` in base64, and `stringData`, which overrides
-    /// it.
+    /// Reads a manifest, parsed from JSON or YAML: `data` in base64, and `stringData`, which overrides it.
     ///
     /// # Errors
-    /// When it is no Secret, or the value of a pull secret's key cannot be decoded.
+    /// If it is not a Secret, or if the value of a pull secret's key cannot be decoded.
     pub fn from_manifest(manifest: &Value, default_namespace: &str) -> Result<Self, SecretError> {
         let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
-        // Items of a list from the API server come without a kind.
+        // Items of a list from the API server have no kind.
         if text("/kind").is_some_and(|kind| kind != "Secret") {
             return Err(SecretError::NotASecret);
         }
@@ -146,7 +144,7 @@ impl Secret {
     }
 }
 
-/// What the API server would store under `key`.
+/// Returns the value that the API server would store under `key`.
 fn value_of(manifest: &Value, key: &str) -> Result<Option<Vec<u8>>, SecretError> {
     let text_in = |section: &'static str| match manifest.get(section).and_then(|section| section.get(key)) {
         None | Some(Value::Null) => Ok(None),

@@ -1,4 +1,4 @@
-//! The selection: for each pull source, which credential is used, and which others were not.
+//! Selects the credential for each pull source, and explains which others were not used.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::pull_secret::PullSecret;
 use super::scope_index::{Candidate, ScopeIndex};
 use super::secret::SecretName;
 
-/// Where the credential for one source comes from. It names places and holds no secret.
+/// Where the credential for one source comes from. It names places and contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "from", rename_all = "kebab-case")]
 pub enum Choice {
@@ -26,12 +26,12 @@ pub enum Choice {
         /// The key in it.
         key: String,
     },
-    /// A credential helper that the global auth file names for the host.
+    /// A credential helper that the global auth file configures for the host.
     Helper {
         /// The helper.
         name: String,
     },
-    /// No credential: the source is asked anonymously, or not at all.
+    /// No credential: the source is used anonymously, or not at all.
     None(Absence),
 }
 
@@ -39,46 +39,46 @@ pub enum Choice {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum Absence {
-    /// No key covers it.
+    /// No key covers the source.
     NoKey,
-    /// The entry of the global file that answers for it holds no credential.
+    /// The entry of the global file that answers for the source holds no credential.
     EmptyEntry {
         /// The key of the entry.
         key: String,
     },
-    /// The runtime's lookup fails, and with it the pull from this source.
+    /// The runtime's lookup fails, and so does the pull from this source.
     LookupFailed {
-        /// The runtime's words.
+        /// The runtime's error message.
         error: String,
     },
-    /// A helper would answer, but an auth file cannot hold a helper and a credential for one host, and
-    /// another source of this host has a credential of the namespace.
+    /// A helper would answer, but an auth file cannot hold both a helper and a credential for one host, and another
+    /// source on this host has a credential from the namespace.
     HelperLeftOut {
         /// The helper.
         name: String,
     },
 }
 
-/// A credential that would have been used without the one that was chosen.
+/// A credential that would have been used if the chosen one did not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Shadowed {
     /// Where it comes from.
     pub choice: Choice,
-    /// Why it was passed over.
+    /// Why it was not chosen.
     pub because: Because,
 }
 
-/// Why something was passed over.
+/// Why a credential was not chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Because {
-    /// Another key covers the source more closely.
+    /// Another key covers the source more specifically.
     LessSpecific,
     /// An earlier Secret has a credential for the same scope.
     LaterSecret,
     /// The same Secret has another spelling of the same scope.
     OtherSpelling,
-    /// The namespace comes before the node.
+    /// Credentials of the namespace take precedence over those of the node.
     NamespaceFirst,
 }
 
@@ -97,9 +97,9 @@ pub(super) struct Chosen<'a> {
 
 /// Chooses a credential for each source (`host[:port]/path`, as the runtime will look it up).
 ///
-/// The namespace comes before the global file, also when a key of that file is more specific: a team's own
-/// Secret is what the team expects to be used. In the namespace the most specific key wins; for one scope,
-/// the first Secret in the order given. The global file answers as the runtime's lookup in it does.
+/// The namespace takes precedence over the global file, even if a key in that file is more specific, because a team
+/// expects its own Secret to be used. Within the namespace, the most specific key wins; for the same scope, the first
+/// Secret in the given order wins. The global file answers as the runtime's lookup in it does.
 ///
 /// The cost is linear in the number of keys plus the length of the sources.
 pub fn select<'a>(
@@ -111,8 +111,7 @@ pub fn select<'a>(
     let mut chosen: Vec<Chosen> = sources
         .into_iter()
         .map(|source| {
-            // The runtime refuses such a name before it opens any file, so no credential may be written for
-            // it.
+            // The runtime refuses such a name before it opens any file, so no credential may be written for it.
             if let Err(error) = check_key(source) {
                 return Chosen {
                     source,
@@ -130,8 +129,8 @@ pub fn select<'a>(
     Selection { global, index, chosen }
 }
 
-/// Takes the helper from sources whose host needs a plain entry for another source: the runtime asks a host's
-/// helper before it looks at any entry, so the two cannot stand in one file.
+/// Removes the helper from sources whose host needs a plain entry for another source. The runtime runs a host's helper
+/// before it looks at any entry, so one file cannot have both.
 fn leave_out_helpers(chosen: &mut [Chosen]) {
     if !chosen.iter().any(|chosen| matches!(chosen.choice, Choice::Helper { .. })) {
         return;
@@ -171,19 +170,19 @@ impl Choice {
 }
 
 impl<'a> Selection<'a> {
-    /// The choices, in the order of the sources.
+    /// Returns the choices, in the order of the sources.
     #[must_use]
     pub fn choices(&self) -> impl ExactSizeIterator<Item = &Choice> {
         self.chosen.iter().map(|chosen| &chosen.choice)
     }
 
-    /// Each source with its choice.
+    /// Returns each source with its choice.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&'a str, &Choice)> {
         self.chosen.iter().map(|chosen| (chosen.source, &chosen.choice))
     }
 
-    /// The credential chosen for the n-th source; none where a helper has to be asked.
+    /// Returns the credential for the source at `position`, or `None` if there is none or a helper provides it.
     #[must_use]
     pub fn credential(&self, position: usize) -> Option<Credential> {
         let chosen = self.chosen.get(position)?;
@@ -196,11 +195,12 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// What was passed over for the n-th source, the nearest to being used first. It is computed on demand,
-    /// so that it costs nothing where only the choice matters.
+    /// Returns the credentials that were not chosen for the source at `position`, starting with the next best. They are
+    /// computed on demand, so they cost nothing if only the choice matters.
     ///
-    /// The cost is that of the answer: one item for each key that covers the source. Over all sources of a pull that is the
-    /// mirrors of one rule, which an administrator writes, times the keys for one host. Ask for it to explain a pull, not to do one.
+    /// The cost is that of the answer: one item for each key that covers the source. Over all sources of a pull, that
+    /// is the mirrors of one rule, which an administrator writes, times the keys for one host. Use it to explain a
+    /// pull, not to perform one.
     #[must_use]
     pub fn shadowed(&self, position: usize) -> Vec<Shadowed> {
         let Some(Chosen { source, choice, candidate }) = self.chosen.get(position) else {

@@ -1,24 +1,24 @@
-//! A value that is never shown: the one way in which passwords and tokens travel through the program.
+//! A value that is never shown. Passwords and tokens pass through the program only in this type.
 
 use std::fmt;
 
-/// Something secret. It has no `Display` and no `Serialize`, its `Debug` says nothing about it, and the only
-/// way to the value is a word that a reviewer can search for.
+/// A secret value. It has no `Display` and no `Serialize`, its `Debug` reveals nothing, and the only access to the
+/// value is a method name that reviewers can search for.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Sensitive<T = String>(T);
 
 impl<T> Sensitive<T> {
-    /// Takes `value` out of sight.
+    /// Wraps `value`.
     pub const fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// The value, for the one place that has to send or write it.
+    /// Returns the value, for the one place that has to send or write it.
     pub const fn expose(&self) -> &T {
         &self.0
     }
 
-    /// Gives the value up, for the one place that has to send or write it.
+    /// Unwraps the value, for the one place that has to send or write it.
     pub fn into_exposed(self) -> T {
         self.0
     }

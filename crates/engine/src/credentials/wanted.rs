@@ -1,28 +1,28 @@
-//! Which entries of a namespace's Secrets matter to a pull. Most Secrets are skipped without parsing them, and of the others only
-//! the entries that cover a repository of the pull are kept.
+//! Decides which entries of a namespace's Secrets matter to a pull. Most Secrets are skipped without parsing; of the
+//! others, only the entries that cover a repository of the pull are kept.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::scope::{self, Scope};
 
-/// Beyond this many hosts, looking for each of them in every document takes longer than to read the document.
+/// With more hosts than this, searching every document for each host takes longer than parsing the document.
 const FEW: usize = 8;
 
-/// The repositories that a pull may ask.
+/// The repositories that a pull may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedRepositories<'a> {
-    /// Their hosts; `None` if every document matters.
+    /// The hosts, or `None` if every document matters.
     hosts: Option<Vec<&'a str>>,
-    /// Their scopes: each repository and all above it, in the one spelling that scopes have. None if every scope matters.
+    /// Each repository and everything above it, in the canonical spelling of scopes. `None` if every scope matters.
     scopes: Option<HashSet<Cow<'a, str>>>,
 }
 
 impl<'a> WantedRepositories<'a> {
-    /// What is about `repositories`, each a `host[:port]/path`.
+    /// Selects what concerns `repositories`, each a `host[:port]/path`.
     pub fn of(repositories: impl IntoIterator<Item = &'a str>) -> Self {
         let repositories = repositories.into_iter();
-        // Most have two components behind the host; to grow would be to hash all of them again.
+        // Most repositories have two components after the host. Growing the set would hash all of them again.
         let mut scopes = HashSet::with_capacity(3 * repositories.size_hint().0);
         let mut hosts = Some(Vec::with_capacity(FEW));
         for repository in repositories {
@@ -37,23 +37,23 @@ impl<'a> WantedRepositories<'a> {
         Self { hosts, scopes: Some(scopes) }
     }
 
-    /// Anything, for whoever asks what Secrets hold.
+    /// Selects everything, for callers that list what Secrets hold.
     #[must_use]
     pub fn anything() -> Self {
         Self { hosts: None, scopes: None }
     }
 
-    /// The same scopes, but every document is parsed, to report what is wrong with it.
+    /// Selects the same scopes but parses every document, to report what is wrong with it.
     #[must_use]
     pub fn in_every_document(&self) -> Self {
         Self { hosts: None, scopes: self.scopes.clone() }
     }
 
-    /// Whether a document of credentials may say something about one of the hosts. If not, none of its keys
-    /// is one whose scope covers a repository there: such a key has the host in it.
+    /// Returns whether a document of credentials may concern one of the hosts. If not, no key in it has a scope that
+    /// covers a repository there, because such a key contains the host.
     pub(super) fn may_be_in(&self, document: &[u8]) -> bool {
         let Some(hosts) = &self.hosts else { return true };
-        // An escape may hide a host, and a wildcard is worth a word even though it covers nothing.
+        // An escape can hide a host, and a wildcard is worth reporting even though it covers nothing.
         if document.contains(&b'\\') || document.contains(&b'*') {
             return true;
         }
@@ -61,13 +61,13 @@ impl<'a> WantedRepositories<'a> {
         std::str::from_utf8(document).map_or(true, named_in)
     }
 
-    /// Whether `scope` covers one of the repositories.
+    /// Returns whether `scope` covers one of the repositories.
     pub(super) fn has(&self, scope: &Scope) -> bool {
         self.scopes.as_ref().is_none_or(|scopes| scopes.contains(scope.as_str()))
     }
 }
 
-/// Adds `repository` and all above it up to its host, which scopes call `host`.
+/// Adds `repository` and everything above it, up to its host, which scopes spell as `host`.
 fn add_scopes<'a>(scopes: &mut HashSet<Cow<'a, str>>, repository: &'a str, host: &'a str) {
     let name = match repository.split_once('/') {
         Some((alias, path)) if alias != host => Cow::Owned(format!("{host}/{path}")),
@@ -80,7 +80,7 @@ fn add_scopes<'a>(scopes: &mut HashSet<Cow<'a, str>>, repository: &'a str, host:
             Cow::Borrowed(name) => Cow::Borrowed(&name[..end]),
             Cow::Owned(name) => Cow::Owned(name[..end].to_owned()),
         };
-        // What is there already has all above it there as well.
+        // If a scope is already present, everything above it is too.
         if !scopes.insert(above) {
             return;
         }

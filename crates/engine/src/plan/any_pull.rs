@@ -1,28 +1,29 @@
-//! The sources of every pull of a repository, when only the name that the kubelet made of it is known.
+//! The sources of every pull of a repository, if only the kubelet's name for the image is known.
 //!
-//! The plugin hears neither tag nor digest, nor whether the Pod named a registry at all, so it prepares for every pull
-//! that may follow. An extra source only means an entry that no pull looks up.
+//! The plugin learns neither the tag or digest nor whether the Pod named a registry at all, so it prepares for every
+//! pull that may follow. An extra source only adds an entry that no pull looks up.
 
 use std::collections::HashSet;
 
 use crate::reference::Reference;
 use crate::registries::{PullBy, PullSource, RegistriesConf};
 
-/// The sources of every pull that a name may stand for.
+/// The sources of every pull that a name can lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnyPull {
     /// Each repository once, in order, without tag and digest.
     pub sources: Vec<PullSource>,
-    /// Whether any of them is not the registry in the name: a mirror, or another location.
+    /// Whether any source differs from the registry in the name: a mirror or another location.
     pub elsewhere: bool,
 }
 
 /// Collects the sources for `repository`.
 ///
-/// The kubelet turns `nginx` into `docker.io/library/nginx` before it asks, while the runtime may pull it from an
-/// alias or a search registry; so what the name may have been short for is looked up as well. That is so whatever the mode for
-/// short names: in enforcing mode CRI-O refuses a name with several search registries, but its mode is decided where the plugin
-/// does not look (files that CRI-O was started with), and an unused entry costs less than a pull that fails for want of one.
+/// The kubelet turns `nginx` into `docker.io/library/nginx` before it calls the plugin, while the runtime may pull it
+/// from an alias or a search registry. So this function also resolves the short names that the name may come from, in
+/// any short-name mode. In enforcing mode, CRI-O refuses a name with several search registries, but its mode can be set
+/// where the plugin does not look (files that CRI-O was started with), and an unused entry costs less than a pull that
+/// fails because one is missing.
 #[must_use]
 pub fn any_pull(registries: &RegistriesConf, repository: &Reference) -> AnyPull {
     let mut seen = HashSet::new();
@@ -40,7 +41,7 @@ pub fn any_pull(registries: &RegistriesConf, repository: &Reference) -> AnyPull 
     any
 }
 
-/// The short names that the kubelet reads as this name.
+/// Returns the short names that the kubelet expands to this name.
 fn short_forms(name: &str) -> impl Iterator<Item = &str> {
     let path = name.strip_prefix("docker.io/");
     let official = path.and_then(|path| path.strip_prefix("library/")).filter(|word| !word.contains('/'));

@@ -1,5 +1,5 @@
-//! The pull plan: for one image and one namespace, whether the plugin runs, which sources are asked in which order, with which
-//! credential, and why. The text for people, the logs and the JSON all come from this one value.
+//! The pull plan: for one image and one namespace, whether the plugin runs, which sources are used in which order, with
+//! which credential, and why. The text output, the logs, and the JSON all come from this value.
 
 mod any_pull;
 mod objects;
@@ -29,28 +29,28 @@ pub struct PullInputs<'a> {
     pub image: &'a str,
     /// The Pod's namespace.
     pub namespace: &'a str,
-    /// The pull secrets of that namespace, first one first.
+    /// The pull secrets of that namespace, in order of precedence.
     pub secrets: &'a [PullSecret],
-    /// The node's global auth file, if there is one.
+    /// The node's global auth file, if any.
     pub global: Option<&'a AuthFile>,
     /// The node's `registries.conf`.
     pub registries: &'a RegistriesConf,
-    /// What the runtime does about a short name that may stand for several images.
+    /// How the runtime handles a short name with several candidates.
     pub short_names: &'a ShortNameRule,
-    /// The kubelet's provider configuration; without one the plugin is taken to run.
+    /// The kubelet's provider configuration. If `None`, the plugin is assumed to run.
     pub providers: Option<&'a CredentialProviderConfig>,
     /// The plugin's name in that configuration.
     pub plugin: &'a str,
 }
 
-/// The answer, with its reasons. It names places and holds no secret.
+/// The plan, with its reasons. It names places and contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PullPlan {
     /// The image as the Pod names it.
     pub image: String,
     /// The Pod's namespace.
     pub namespace: String,
-    /// What the kubelet calls the image when it asks credential providers.
+    /// The name that the kubelet passes to credential providers.
     pub asked_as: String,
     /// Whether the plugin runs.
     pub plugin: Invocation,
@@ -61,12 +61,12 @@ pub struct PullPlan {
     pub candidates: Vec<PlannedCandidate>,
 }
 
-/// A provider and the pattern for which it runs.
+/// A provider and the pattern that makes it run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProviderMatch {
     /// The provider's name.
     pub provider: String,
-    /// The entry of its `matchImages`.
+    /// The matching entry of its `matchImages`.
     pub pattern: String,
 }
 
@@ -74,26 +74,26 @@ pub struct ProviderMatch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum Invocation {
-    /// No provider configuration was given; it is taken to run.
+    /// No provider configuration was given, so the plugin is assumed to run.
     Assumed,
-    /// The kubelet runs it.
+    /// The kubelet runs the plugin.
     Runs(ProviderMatch),
-    /// The kubelet runs it without a token, so it does not know the namespace.
+    /// The kubelet runs the plugin without a token, so the plugin does not know the namespace.
     RunsWithoutToken(ProviderMatch),
-    /// None of its patterns matches.
+    /// None of the plugin's patterns matches.
     NoPatternMatches {
         /// The patterns that were tried.
         patterns: Vec<String>,
     },
-    /// The configuration does not have it.
+    /// The plugin is not in the configuration.
     NotConfigured {
-        /// The providers that it has.
+        /// The configured providers.
         providers: Vec<String>,
     },
 }
 
 impl Invocation {
-    /// Whether Secrets of the namespace reach the runtime.
+    /// Returns whether Secrets of the namespace reach the runtime.
     #[must_use]
     pub fn reaches_namespace(&self) -> bool {
         matches!(self, Self::Assumed | Self::Runs(_))
@@ -103,16 +103,16 @@ impl Invocation {
 /// One image that the runtime may pull.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedCandidate {
-    /// The image, and why the name stands for it.
+    /// The image, and why the name resolves to it.
     #[serde(flatten)]
     pub candidate: Candidate,
     /// The entry of `registries.conf` that governs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub governed_by: Option<Governing>,
-    /// Why no source can be asked at all: one of them cannot be rewritten, and the runtime then gives up.
+    /// Why no source can be used at all: the name cannot be rewritten for one of them, and the runtime then gives up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fails: Option<String>,
-    /// The sources, in order, with those that do not serve this kind of pull.
+    /// The sources in order, including those that do not serve this kind of pull.
     pub sources: Vec<PlannedSource>,
 }
 
@@ -121,9 +121,9 @@ pub struct PlannedCandidate {
 pub struct Governing {
     /// Its prefix.
     pub prefix: String,
-    /// The file it stands in.
+    /// The file that contains it.
     pub file: PathBuf,
-    /// The objects of the cluster that it was rendered from, where those are known.
+    /// The cluster objects that it was rendered from, if known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<ObjectName>,
 }
@@ -131,17 +131,17 @@ pub struct Governing {
 /// One source with the credential that is used for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedSource {
-    /// Where, and under which conditions.
+    /// The source and its conditions.
     #[serde(flatten)]
     pub source: PullSource,
-    /// The objects of the cluster that list this mirror, where those are known.
+    /// The cluster objects that list this mirror, if known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<ObjectName>,
-    /// Whether this pull goes there, being by tag or by digest.
+    /// Whether the source serves this kind of pull, by tag or by digest.
     pub serves_this_pull: bool,
     /// Where the credential comes from, or why there is none.
     pub credential: Choice,
-    /// What was passed over.
+    /// Credentials that were not chosen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shadowed: Vec<Shadowed>,
 }
@@ -157,13 +157,13 @@ pub enum PlanError {
         /// The underlying error.
         source: ReferenceError,
     },
-    /// The runtime finds nothing to pull for the name.
+    /// The runtime cannot resolve the name to anything.
     #[error("the runtime refuses the image name: {0}")]
     Candidates(#[from] CandidateError),
 }
 
 impl PlanError {
-    /// What to do about it.
+    /// Returns how to fix it.
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
@@ -174,18 +174,18 @@ impl PlanError {
 }
 
 impl PlannedCandidate {
-    /// Whether the pull asks this source, one of [`Self::sources`].
+    /// Returns whether the pull uses this source, which is one of [`Self::sources`].
     #[must_use]
     pub fn asks(&self, source: &PlannedSource) -> bool {
         self.fails.is_none() && source.source.is_asked(PullBy::of(&self.candidate.reference))
     }
 }
 
-/// What the runtime pulls for the name `image`, in the order in which it tries, and where each of that comes from. Every
-/// command that plans, explains or carries out a pull starts here.
+/// Returns what the runtime pulls for `image`, in the order in which it tries, and the sources of each. Every command
+/// that plans, explains, or performs a pull starts here.
 ///
 /// # Errors
-/// If the runtime finds nothing to pull for the name.
+/// If the runtime cannot resolve the name.
 pub fn routes(
     registries: &RegistriesConf,
     image: &str,
@@ -198,7 +198,7 @@ pub fn routes(
     Ok(registries.candidates(image, short_names)?.into_iter().map(with_route).collect())
 }
 
-/// Decides the pull.
+/// Plans the pull.
 ///
 /// # Errors
 /// If the kubelet or the runtime refuses the name.
@@ -209,7 +209,7 @@ pub fn plan(inputs: &PullInputs<'_>) -> Result<PullPlan, PlanError> {
         .to_owned();
     let routes = routes(inputs.registries, inputs.image, inputs.short_names)?;
     let (plugin, other_providers) = invocation(inputs, &asked_as);
-    // Without the plugin there is no auth file, and the runtime has only the node's own.
+    // Without the plugin, there is no auth file and the runtime only has the node's own.
     let secrets = if plugin.reaches_namespace() { inputs.secrets } else { &[] };
 
     let sources = routes.iter().flat_map(|(_, route)| &route.sources);
@@ -243,8 +243,8 @@ pub fn plan(inputs: &PullInputs<'_>) -> Result<PullPlan, PlanError> {
 }
 
 impl PullPlan {
-    /// The credentials that the plan chose for the sources of `candidate`, in their order, from the `secrets` and the `global`
-    /// file that the plan was made with. The plan itself holds none.
+    /// Returns the credentials that the plan chose for the sources of `candidate`, in order. `secrets` and `global`
+    /// must be those that the plan was made with, because the plan itself holds no credentials.
     #[must_use]
     pub fn credentials(
         &self,

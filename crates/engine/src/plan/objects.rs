@@ -1,4 +1,4 @@
-//! Which objects of the cluster brought the entries and mirrors of a plan.
+//! Finds the cluster objects that the entries and mirrors of a plan come from.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,8 +10,8 @@ use crate::reference::Reference;
 use crate::registries::{MirrorUse, SourceRole, rewrite};
 
 impl PullPlan {
-    /// Names the objects that a plan comes from. `file` is what was rendered from them: entries of other files come from no
-    /// object.
+    /// Adds the names of the objects that the plan comes from. `file` is the file rendered from them; entries in other
+    /// files come from no object.
     pub fn name_objects(&mut self, sets: &[MirrorSet], sources: &RegistrySources, file: &Path) {
         for candidate in &mut self.candidates {
             candidate.name_objects(sets, sources, file);
@@ -34,15 +34,15 @@ impl PlannedCandidate {
     }
 }
 
-/// The objects that list each mirror for exactly an entry, and, since an entry without mirrors takes over those of the entry
-/// around it, those that list it for something around the entry.
+/// The objects that list each mirror for exactly an entry, and those that list it for something around the entry,
+/// because an entry without mirrors inherits those of the entry around it.
 #[derive(Default)]
 struct Brought {
     exactly: Listed,
     around: Listed,
 }
 
-/// By the pulls that a mirror serves, and by what is asked there.
+/// Keyed by the pulls that a mirror serves and the reference requested from it.
 type Listed = HashMap<(MirrorUse, Reference), Vec<ObjectName>>;
 
 impl Brought {

@@ -1,8 +1,9 @@
-//! What the plugin provides for one request of the kubelet: the sources, the credential for each of them, and what it hands
-//! to the runtime, or why nothing. `crio-credential-provider` carries this out; its `check` prints it.
+//! Decides what the plugin provides for one request of the kubelet: the sources, the credential for each of them, and
+//! what it passes to the runtime, or why nothing. `crio-credential-provider` carries this out, and its `check` command
+//! prints it.
 //!
-//! The decision has two steps, because the sources say which Secrets are worth reading: [`provision_sources`] before any
-//! Secret is read, [`provision`] after.
+//! The decision has two steps, because the sources determine which Secrets are worth reading: call
+//! [`provision_sources`] before reading any Secret, and [`provision`] afterwards.
 
 use std::collections::BTreeMap;
 
@@ -19,19 +20,20 @@ use crate::registries::{PullBy, PullSource, RegistriesConf};
 /// How credentials reach the runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// In a file for CRI-O, which looks each credential up for its own source.
+    /// In a file for CRI-O, which looks up the credential for each source.
     AuthFile,
-    /// In a file for the image service, which takes it for the pull that brings the ticket.
+    /// In a file for the image service, which uses it for the pull that presents the ticket.
     Ticket,
-    /// In the answer. The kubelet names no host with it, so a runtime may offer it to every host of the pull.
+    /// In the response. The kubelet does not tie it to a host, so a runtime may send it to every host of the pull.
     Answer {
-        /// Whether to answer even if a host would be shown a credential that was not written for it.
+        /// Whether to respond even if a credential would be sent to a host that it was not written for.
         every_host: bool,
     },
 }
 
-/// The sources that may need a credential, for every pull that the repository's name may stand for: by tag, by digest, and of
-/// a short name. `None` if all of these pulls ask only the registry that is in the name, which `imagePullSecrets` serve.
+/// Returns the sources that may need a credential, for every pull that the repository's name can lead to: by tag, by
+/// digest, and of a short name. Returns `None` if all these pulls use only the registry in the name, for which
+/// `imagePullSecrets` suffice.
 #[must_use]
 pub fn provision_sources(
     registries: &RegistriesConf,
@@ -39,8 +41,9 @@ pub fn provision_sources(
     delivery: Delivery,
 ) -> Option<Vec<PullSource>> {
     let AnyPull { mut sources, elsewhere } = any_pull(registries, repository);
-    // CRI-O never asks a blocked source, so no credential for it belongs on the disk. A runtime that takes answers does not read
-    // registries.conf: it may well ask there, with the credential that was answered.
+    // CRI-O never uses a blocked source, so its credential must not be written to disk. A runtime that takes
+    // credentials from the response does not read registries.conf, so it may well use that source, with the credential
+    // from the response.
     if !matches!(delivery, Delivery::Answer { .. }) {
         sources.retain(|source| source.is_asked(PullBy::Any));
     }
@@ -51,32 +54,32 @@ pub fn provision_sources(
 pub struct Provision<'a> {
     sources: &'a [PullSource],
     selection: Selection<'a>,
-    /// What to hand over.
+    /// What to pass on.
     pub provided: Provided,
 }
 
-/// What the plugin hands over.
+/// What the plugin passes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Provided {
     /// Nothing: no Secret of the namespace fits any source.
     Nothing,
-    /// An auth file, to CRI-O or to the image service.
+    /// An auth file, for CRI-O or the image service.
     File {
         /// What to write.
         content: AuthFileContent,
-        /// How many sources have a credential of the namespace in it.
+        /// The number of sources with a credential from the namespace in the file.
         entries: usize,
     },
-    /// These credentials, in the answer to the kubelet.
+    /// These credentials, in the response to the kubelet.
     Answer(BTreeMap<String, AuthConfig>),
-    /// Nothing, although there are credentials: the kubelet's answer cannot carry them safely.
+    /// Nothing, although there are credentials: the response to the kubelet cannot carry them safely.
     Withheld(Withheld),
 }
 
-/// Why credentials are not put into the answer.
+/// Why credentials are not put into the response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Withheld {
-    /// A runtime would offer the credential to this host as well.
+    /// A runtime would also send the credential to this host.
     #[error(
         "not answered: the runtime may also show the credential to {host}, for which it was not written; \
          --answer-credentials-to-every-host-of-the-pull allows that"
@@ -90,21 +93,21 @@ pub enum Withheld {
         "not answered: the kubelet carries user names and passwords, and the credential for {host} is an identity token"
     )]
     IdentityToken {
-        /// Its host.
+        /// The host of the credential.
         host: String,
     },
-    /// A credential that is not text.
+    /// A credential that is not valid UTF-8.
     #[error("not answered: the kubelet carries texts, and a user name or password is not valid UTF-8")]
     NotText,
-    /// More credentials than keys that match the image.
+    /// There are more credentials than keys that match the image.
     #[error("not answered: more credentials than the kubelet can be given for one image")]
     TooMany,
 }
 
-/// Decides what to hand over for `image`, the name in the kubelet's request, whose `sources` are those of
+/// Decides what to pass on for `image`, the name in the kubelet's request. `sources` are those returned by
 /// [`provision_sources`].
 ///
-/// `secrets` are the namespace's pull secrets, first one first. `global` is the node's own auth file.
+/// `secrets` are the namespace's pull secrets in order of precedence. `global` is the node's own auth file.
 #[must_use]
 pub fn provision<'a>(
     image: &str,
@@ -136,8 +139,9 @@ fn is_namespaces(choice: &Choice) -> bool {
     matches!(choice, Choice::Namespace { .. })
 }
 
-/// The answer with credentials of the namespace, in the order of the sources. The node's own are never answered: whoever
-/// writes a Secret could have them shown to every host of the pull, and the kubelet offers them by itself where they belong.
+/// Returns the response with the credentials of the namespace, in the order of the sources. It never includes the
+/// node's own credentials: whoever writes a Secret could have them sent to every host of the pull, and the kubelet
+/// itself offers them where they belong.
 fn answer(
     image: &str,
     sources: &[PullSource],
@@ -148,7 +152,7 @@ fn answer(
     for (position, (source, choice)) in sources.iter().zip(selection.choices()).enumerate() {
         let host = || source.reference.domain().to_owned();
         let Some(credential) = selection.credential(position).filter(|_| is_namespaces(choice)) else {
-            // This host would be shown the others' credentials.
+            // This host would be sent the credentials of other hosts.
             if every_host {
                 continue;
             }
@@ -167,13 +171,13 @@ fn answer(
     keyed(image, credentials)
 }
 
-/// Gives each credential a key that matches the image, such that the kubelet tries them in this order.
+/// Gives each credential a key that matches the image, so that the kubelet tries them in this order.
 ///
-/// It tries keys in reverse order of their bytes, which puts a longer text before its own beginning, and a key
-/// matches when its path is the beginning of the image's. So each next key is the one before without its last character.
+/// The kubelet tries keys in reverse byte order, which puts a longer text before its own prefixes, and a key matches if
+/// its path is a prefix of the image's path. So each key is the previous one without its last character.
 fn keyed(image: &str, credentials: Vec<Credential>) -> Result<BTreeMap<String, AuthConfig>, Withheld> {
     let host = image.find('/').unwrap_or(image.len());
-    // A key with nothing behind the slash is the host itself to the kubelet.
+    // The kubelet reads a key with nothing after the slash as the host itself.
     let ends = (host + 2..=image.len()).rev().chain([host]).filter(|end| image.is_char_boundary(*end));
     let mut auth = BTreeMap::new();
     let mut ends = ends.into_iter();
@@ -186,32 +190,32 @@ fn keyed(image: &str, credentials: Vec<Credential>) -> Result<BTreeMap<String, A
     Ok(auth)
 }
 
-/// A provision as people and programs read it. It names places and holds no secret.
+/// A provision for users and programs to read. It names places and contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProvisionReport {
-    /// What is handed over.
+    /// What is passed on.
     #[serde(flatten)]
     pub provides: Provides,
-    /// The sources of every pull that the name may stand for, in order.
+    /// The sources of every pull that the name can lead to, in order.
     pub sources: Vec<ProvisionedSource>,
 }
 
-/// What is handed over, without its content.
+/// What is passed on, without its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "provides", rename_all = "kebab-case")]
 pub enum Provides {
-    /// Nothing, and why.
+    /// Nothing.
     Nothing {
-        /// `no-mirrors` or `no-credential`, as in the journal's last line.
+        /// Why: `no-mirrors` or `no-credential`, as in the last line that the plugin logs.
         reason: &'static str,
     },
     /// An auth file for CRI-O.
     AuthFile(WrittenFile),
-    /// An auth file for the image service, for the pull that brings the ticket.
+    /// An auth file for the image service, for the pull that presents the ticket.
     Ticket(WrittenFile),
-    /// Credentials in the answer to the kubelet.
+    /// Credentials in the response to the kubelet.
     Answer {
-        /// How many.
+        /// The number of credentials.
         credentials: usize,
     },
     /// Nothing, although there are credentials.
@@ -224,9 +228,9 @@ pub enum Provides {
 /// An auth file, without its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WrittenFile {
-    /// How many sources have a credential of the namespace in it.
+    /// The number of sources with a credential from the namespace in the file.
     pub entries: usize,
-    /// The hosts whose credential helper the file leaves out, since the namespace has a credential for that host.
+    /// The hosts whose credential helper is left out of the file, because the namespace has a credential for that host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub helpers_left_out: Vec<String>,
 }
@@ -234,20 +238,20 @@ pub struct WrittenFile {
 /// One source, with the credential for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProvisionedSource {
-    /// Where, and under which conditions.
+    /// The source and its conditions.
     #[serde(flatten)]
     pub source: PullSource,
     /// Where the credential comes from, or why there is none.
     pub credential: Choice,
-    /// Whether the plugin hands a credential of the namespace over for this source.
+    /// Whether the plugin passes on a credential from the namespace for this source.
     pub provided: bool,
-    /// What was passed over.
+    /// Credentials that were not chosen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shadowed: Vec<Shadowed>,
 }
 
 impl ProvisionReport {
-    /// The report for an image whose pulls ask only the registry in its name.
+    /// The report for an image whose pulls use only the registry in its name.
     #[must_use]
     pub fn no_mirrors() -> Self {
         Self { provides: Provides::Nothing { reason: "no-mirrors" }, sources: Vec::new() }
@@ -255,7 +259,7 @@ impl ProvisionReport {
 }
 
 impl Provision<'_> {
-    /// The provision with all its reasons. Worked out when asked for: a run of the plugin does not need it.
+    /// Returns the provision with all its reasons. Computed on request, because a run of the plugin does not need it.
     #[must_use]
     pub fn report(&self, delivery: Delivery) -> ProvisionReport {
         let none_left_out = Vec::new();

@@ -1,9 +1,9 @@
-//! The digest behind `@`: known algorithm, exact length, lower-case hexadecimal.
+//! The digest after `@`: a known algorithm, the exact length, and lower-case hexadecimal digits.
 
-/// Why a digest is refused, in the words of the go-digest library.
+/// Why a digest is refused, with the messages of the go-digest library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
-    /// Upper-case digits, for example.
+    /// Malformed, for example with upper-case digits.
     #[error("invalid checksum digest format")]
     Format,
     /// Not sha256, sha384 or sha512.
@@ -14,14 +14,14 @@ pub enum DigestError {
     Length,
 }
 
-/// Checks a digest that is of the grammar already.
+/// Checks a digest that already matches the reference grammar.
 pub(super) fn validate(digest: &str) -> Result<(), DigestError> {
     let (algorithm, hex) = digest.split_once(':').ok_or(DigestError::Format)?;
     let digits = match algorithm {
         "sha256" => 64,
         "sha384" => 96,
         "sha512" => 128,
-        // The reference grammar lets algorithms have upper case, the digest grammar does not.
+        // The reference grammar allows upper case in algorithms, but the digest grammar does not.
         other if other.bytes().any(|b| b.is_ascii_uppercase()) => return Err(DigestError::Format),
         _ => return Err(DigestError::Unsupported),
     };

@@ -1,20 +1,20 @@
-//! The grammar of references, matched by hand: the libraries compile regular expressions for it at every
-//! start, which is most of what a one-shot program would spend.
+//! Matches the grammar of references by hand. The libraries compile regular expressions for it at every start, which
+//! would be most of the work of a one-shot program.
 
 use super::Dialect;
 
-/// The parts of a text that is a reference by the grammar.
+/// The parts of a text that matches the grammar.
 pub(super) struct Parts<'a> {
     pub(super) name: &'a str,
-    /// Length of the domain within `name`; 0 if there is none.
+    /// The length of the domain within `name`, or 0 if there is none.
     pub(super) domain: usize,
     pub(super) tag: Option<&'a str>,
     pub(super) digest: Option<&'a str>,
 }
 
-/// Splits `text` into `[domain/]path[:tag][@digest]`, `None` if it is not of that form.
+/// Splits `text` into `[domain/]path[:tag][@digest]`. Returns `None` if it does not have that form.
 ///
-/// No part can hold the separator that ends it, so cutting at separators finds the same parts as matching.
+/// No part can contain the separator that ends it, so splitting at separators finds the same parts as matching.
 pub(super) fn parts(dialect: Dialect, text: &str) -> Option<Parts<'_>> {
     let (head, digest) = match text.split_once('@') {
         Some((head, digest)) => (head, Some(digest)),
@@ -30,7 +30,7 @@ pub(super) fn parts(dialect: Dialect, text: &str) -> Option<Parts<'_>> {
     }
     let domain = match name.split_once('/') {
         Some((host, path)) if is_domain(dialect, host) && is_path(path) => host.len(),
-        // A host with an underscore is no host by this grammar, but it is a path.
+        // By this grammar, a host with an underscore is not a host, but it is a path.
         _ if is_path(name) => 0,
         _ => return None,
     };
@@ -56,7 +56,7 @@ fn is_optional_port(text: &str) -> bool {
             .is_some_and(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Hexadecimal digits and colons: the grammar asks no more of an IPv6 address.
+/// The grammar only requires hexadecimal digits and colons of an IPv6 address.
 fn is_ipv6_like(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b == b':' || b.is_ascii_hexdigit())
 }
@@ -104,7 +104,7 @@ fn is_tag(text: &str) -> bool {
         && text.bytes().all(|b| is_word(b) || b == b'.' || b == b'-')
 }
 
-/// `algorithm:hex`, the algorithm being words joined by one of `-_+.`; lengths are checked elsewhere.
+/// `algorithm:hex`, where the algorithm is words joined by one of `-_+.`. Lengths are checked elsewhere.
 fn is_digest(text: &str) -> bool {
     let Some((algorithm, hex)) = text.split_once(':') else {
         return false;
@@ -122,7 +122,7 @@ pub(super) fn has_upper_case(text: &str) -> bool {
     text.chars().any(|c| c.is_ascii_uppercase() || (!c.is_ascii() && c.to_lowercase().ne([c])))
 }
 
-/// Go's `strings.ToLower`, which maps one character to one: `İ` to a plain `i`.
+/// Go's `strings.ToLower`, which maps each character to exactly one: `İ` to a plain `i`.
 pub(super) fn lower_case(text: &str) -> String {
     text.chars().filter_map(|c| c.to_lowercase().next()).collect()
 }

@@ -1,5 +1,5 @@
-//! Image references: the grammar, what short forms stand for, and where the kubelet's reading of them differs
-//! from the runtime's.
+//! Image references: the grammar, the expansion of short forms, and how the kubelet's reading of them differs from the
+//! runtime's.
 
 mod digest;
 mod grammar;
@@ -12,76 +12,77 @@ use serde::{Serialize, Serializer};
 pub use digest::DigestError;
 pub(crate) use grammar::{is_domain, is_path};
 
-/// Docker Hub as image names call it: the host that names without one stand for.
+/// The name of Docker Hub in image names, and the default host for names without one.
 pub const DOCKER_HUB: &str = "docker.io";
-/// The old name of [`DOCKER_HUB`], replaced by it wherever it is the host of an image; keys of auth files still have it.
+/// The old name of Docker Hub. [`DOCKER_HUB`] replaces it in image names, but keys of auth files still use it.
 pub const DOCKER_HUB_INDEX: &str = "index.docker.io";
 /// The host that serves the images of [`DOCKER_HUB`].
 pub const DOCKER_HUB_REGISTRY: &str = "registry-1.docker.io";
-/// Where Docker Hub keeps images named by one word.
+/// The namespace in which Docker Hub keeps images named by a single word.
 const OFFICIAL: &str = "library/";
-/// The longest name (runtime) or path (kubelet) in bytes.
+/// The maximum length in bytes of the name (runtime) or path (kubelet).
 const NAME_MAX: usize = 255;
 
-/// The program whose reading of references is followed.
+/// The program whose reading of references to follow.
 ///
-/// Both descend from the same Docker package. The runtime's copy (containers/image) is the older one.
+/// Both derive from the same Docker package. The runtime's copy (containers/image) is the older one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// distribution/reference, as in the kubelet: an upper-case first component is a host, so is `[::1]`.
+    /// distribution/reference, as in the kubelet: an upper-case first component is a host, and so is `[::1]`.
     Kubelet,
-    /// containers/image, as in CRI-O: neither of the two; the whole name counts for the length limit.
+    /// containers/image, as in CRI-O: neither of these is a host, and the length limit applies to the whole name.
     Runtime,
 }
 
 /// A normalised image reference: `docker.io/library/nginx:1@sha256:…`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reference {
-    /// `domain/path`, or only a path if the host has characters that no host name has (see [`Self::domain`]).
+    /// `domain/path`, or only a path if the host has characters that are not valid in a host name (see
+    /// [`Self::domain`]).
     name: String,
-    /// Length of the domain within `name`; 0 if there is none.
+    /// The length of the domain within `name`, or 0 if there is none.
     domain: usize,
     tag: Option<String>,
     digest: Option<String>,
 }
 
-/// Why a text is no reference, in the words of the library that would say so.
+/// Why a text is not a reference, with the message of the library that would refuse it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
-    /// An image ID is no name.
+    /// An image ID is not a name.
     #[error("invalid repository name ({0}), cannot specify 64-byte hexadecimal strings")]
     Hexadecimal(String),
-    /// The kubelet's complaint about upper case, with the repository.
+    /// The kubelet's error for upper case, with the repository.
     #[error("invalid reference format: repository name ({0}) must be lowercase")]
     UppercaseRepository(String),
-    /// The runtime's complaint about upper case.
+    /// The runtime's error for upper case.
     #[error("invalid reference format: repository name must be lowercase")]
     Uppercase,
-    /// Upper case outside of the repository where only lower case is a reference.
+    /// Upper case outside of the repository, in a text that would be a reference in lower case.
     #[error("repository name must be lowercase")]
     UppercaseElsewhere,
-    /// Nothing at all.
+    /// An empty text.
     #[error("repository name must have at least one component")]
     Empty,
-    /// Not of the grammar.
+    /// Does not match the grammar.
     #[error("invalid reference format")]
     Format,
-    /// Over the limit of 255.
+    /// Exceeds the limit of 255.
     #[error("repository name must not be more than {NAME_MAX} characters")]
     TooLong,
-    /// Short forms are not accepted here, and this is one.
+    /// A short form where none is accepted.
     #[error("repository name must be canonical")]
     NotCanonical,
-    /// The part behind `@`.
+    /// An invalid digest.
     #[error(transparent)]
     Digest(#[from] DigestError),
 }
 
 impl Reference {
-    /// Parses and normalises what a person or a Pod writes: `nginx` becomes `docker.io/library/nginx`.
+    /// Parses and normalises a reference as written by a user or in a Pod: `nginx` becomes `docker.io/library/nginx`.
     ///
     /// # Errors
-    /// What the library of that [`Dialect`] says about the text.
+    /// The error that the library of this [`Dialect`] reports for the text.
     pub fn parse(dialect: Dialect, text: &str) -> Result<Self, ReferenceError> {
         if text.len() == 64 && text.bytes().all(|b| matches!(b, b'a'..=b'f' | b'0'..=b'9')) {
             return Err(ReferenceError::Hexadecimal(text.to_owned()));
@@ -100,19 +101,19 @@ impl Reference {
         Self::parse_exact(dialect, &whole)
     }
 
-    /// Parses a text that must be in normal form already, as the runtime demands of rewritten locations.
+    /// Parses a text that must already be in normal form, as the runtime requires of rewritten locations.
     ///
     /// # Errors
-    /// As [`Self::parse`], and [`ReferenceError::NotCanonical`] for a short form.
+    /// The same as [`Self::parse`], and [`ReferenceError::NotCanonical`] for a short form.
     pub fn parse_canonical(text: &str) -> Result<Self, ReferenceError> {
         let reference = Self::parse(Dialect::Runtime, text)?;
         if reference.is_written(text) { Ok(reference) } else { Err(ReferenceError::NotCanonical) }
     }
 
-    /// Parses by the grammar alone, without turning short forms into long ones.
+    /// Parses by the grammar alone, without expanding short forms.
     ///
     /// # Errors
-    /// What the library of that [`Dialect`] says about the text.
+    /// The error that the library of this [`Dialect`] reports for the text.
     pub(crate) fn parse_exact(dialect: Dialect, text: &str) -> Result<Self, ReferenceError> {
         let Some(parts) = grammar::parts(dialect, text) else {
             return Err(if text.is_empty() {
@@ -139,33 +140,33 @@ impl Reference {
         })
     }
 
-    /// Host and repository without tag and digest: what the kubelet hands to credential providers and what
-    /// credentials are looked up by.
+    /// Returns host and repository without tag and digest. The kubelet passes this to credential providers, and
+    /// credentials are looked up by it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The host with its port. Empty for a host with characters that no host name has: `under_score.io/x` is
-    /// then a path to both libraries, and no registry can be asked for it.
+    /// Returns the host with its port. Empty for a host with characters that are not valid in a host name: both
+    /// libraries then read `under_score.io/x` as a path, and no registry can be contacted for it.
     #[must_use]
     pub fn domain(&self) -> &str {
         &self.name[..self.domain]
     }
 
-    /// The tag, if one is written.
+    /// Returns the tag, if there is one.
     #[must_use]
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
     }
 
-    /// The digest, if one is written.
+    /// Returns the digest, if there is one.
     #[must_use]
     pub fn digest(&self) -> Option<&str> {
         self.digest.as_deref()
     }
 
-    /// The same reference with `:latest` if it has neither tag nor digest, which is what a pull asks for.
+    /// Returns the reference with `:latest` added if it has neither tag nor digest, which is what a pull requests.
     #[must_use]
     pub fn or_latest(mut self) -> Self {
         if self.tag.is_none() && self.digest.is_none() {
@@ -174,27 +175,27 @@ impl Reference {
         self
     }
 
-    /// The reference as CRI-O asks for it: [`Self::or_latest`], and without the tag where there is a digest, which decides
-    /// alone; containers/image asks for none that has both.
+    /// Returns the reference as CRI-O requests it: [`Self::or_latest`], and without the tag if there is a digest,
+    /// because the digest alone decides and containers/image requests no reference that has both.
     #[must_use]
     pub(crate) fn asked(self) -> Self {
         let tag = self.tag.clone().filter(|_| self.digest.is_none());
         Self { tag, ..self }.or_latest()
     }
 
-    /// Only the name, for questions that do not depend on tag or digest.
+    /// Returns only the name, where tag and digest do not matter.
     #[must_use]
     pub fn repository(&self) -> Self {
         Self { name: self.name.clone(), domain: self.domain, tag: None, digest: None }
     }
 
-    /// This repository with the tag and digest of another reference.
+    /// Returns this repository with the tag and digest of another reference.
     #[must_use]
     pub(crate) fn with_version_of(&self, other: &Self) -> Self {
         Self { tag: other.tag.clone(), digest: other.digest.clone(), ..self.repository() }
     }
 
-    /// Whether `text` is exactly what this reference displays as; saves building the text.
+    /// Returns whether `text` is exactly how this reference displays, without building that text.
     fn is_written(&self, text: &str) -> bool {
         let Some(rest) = text.strip_prefix(self.name.as_str()) else {
             return false;
@@ -232,7 +233,7 @@ impl Serialize for Reference {
     }
 }
 
-/// The one name of a host that has several: Docker Hub has three.
+/// Returns the canonical name of a host that has several. Docker Hub has three.
 #[must_use]
 pub fn canonical_host(host: &str) -> &str {
     match host {
@@ -241,13 +242,13 @@ pub fn canonical_host(host: &str) -> &str {
     }
 }
 
-/// The host that is contacted for the images of `host`.
+/// Returns the host to contact for the images of `host`.
 #[must_use]
 pub fn contacted_host(host: &str) -> &str {
     if host == DOCKER_HUB { DOCKER_HUB_REGISTRY } else { host }
 }
 
-/// Host, whether `library/` is to be put before the rest, and the rest.
+/// Returns the host, whether `library/` must be put before the rest, and the rest.
 fn split_domain(dialect: Dialect, text: &str) -> (&str, bool, &str) {
     let (domain, rest) = match text.split_once('/') {
         Some((first, rest)) if looks_like_host(dialect, first) => (first, rest),
@@ -261,7 +262,7 @@ fn looks_like_host(dialect: Dialect, first: &str) -> bool {
     is_qualified(first) || (dialect == Dialect::Kubelet && grammar::has_upper_case(first))
 }
 
-/// Whether a first component says by itself that it is a registry, which is what makes a name not short.
+/// Returns whether a first component is recognizable as a registry, so that the name is not short.
 pub(crate) fn is_qualified(host: &str) -> bool {
     host == "localhost" || host.contains(['.', ':'])
 }

@@ -1,6 +1,6 @@
-//! Names without a registry: aliases, and the registries that are searched in turn.
+//! Resolves names without a registry, using aliases and the registries to search.
 //!
-//! The kubelet reads `nginx` as `docker.io/library/nginx`; CRI-O pulls what this module says.
+//! The kubelet reads `nginx` as `docker.io/library/nginx`. CRI-O pulls what this module returns.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,27 +14,27 @@ use crate::reference::{Dialect, Reference, ReferenceError, is_qualified};
 use pullwright_findings::DocPath;
 use pullwright_golang::quote::quote;
 
-/// One image that a name may stand for.
+/// One image that a name can resolve to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Candidate {
-    /// The image, with a tag or a digest and never with both.
+    /// The image, with either a tag or a digest, never both.
     pub reference: Reference,
-    /// Why.
+    /// Why the name resolves to it.
     pub reason: CandidateReason,
 }
 
-/// Why a name stands for a [`Candidate`].
+/// Why a name resolves to a [`Candidate`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum CandidateReason {
-    /// It has a registry.
+    /// The name includes a registry.
     Qualified,
-    /// An alias says so.
+    /// An alias defines it.
     Alias {
         /// The file with the alias.
         origin: PathBuf,
     },
-    /// It is one of the registries that are searched.
+    /// The registry is one of those to search.
     Search {
         /// The host.
         registry: String,
@@ -44,64 +44,64 @@ pub enum CandidateReason {
     },
 }
 
-/// Why a name stands for nothing.
+/// Why a name cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CandidateError {
-    /// No reference at all.
+    /// Not a reference.
     #[error("cannot parse input: {}: {source}", quote(input))]
     Parse {
-        /// What was asked for.
+        /// The requested name.
         input: String,
         /// What is wrong with it.
         source: ReferenceError,
     },
-    /// A reference, but not one that a registry can be asked for.
+    /// A reference, but not one that can be requested from a registry.
     #[error("cannot normalize input: {}: {source}", quote(input))]
     Normalise {
-        /// What was asked for.
+        /// The requested name.
         input: String,
         /// What is wrong with it.
         source: ReferenceError,
     },
-    /// No file names a registry to search.
+    /// No file lists registries to search.
     #[error("short-name {} did not resolve to an alias and no containers-registries.conf(5) was found", quote(.0))]
     NoSearchRegistries(String),
-    /// A file says that no registry is searched.
+    /// A file sets an empty list of registries to search.
     #[error(
         "short-name {} did not resolve to an alias and no unqualified-search registries are defined in {}",
         quote(input), quote(&origin.to_string_lossy())
     )]
     EmptySearchRegistries {
-        /// What was asked for.
+        /// The requested name.
         input: String,
         /// The file with the empty list.
         origin: PathBuf,
     },
-    /// The name does not fit under a search registry.
+    /// The name is not valid under a search registry.
     #[error("creating reference with unqualified-search registry {}: {source}", quote(registry))]
     Search {
         /// The host.
         registry: String,
-        /// What is wrong with the name there.
+        /// What is wrong with the name under this registry.
         source: ReferenceError,
     },
     /// The aliases that were recorded on the node cannot be read.
     #[error(transparent)]
     Aliases(#[from] UnreadableAliases),
-    /// More than one candidate where one is demanded; in CRI-O's words.
+    /// More than one candidate although only one is allowed. Uses CRI-O's wording.
     #[error("short name mode is enforcing, but image name {input} returns ambiguous list")]
     Ambiguous {
-        /// What was asked for.
+        /// The requested name.
         input: String,
-        /// What it may stand for.
+        /// What it can resolve to.
         candidates: Vec<Candidate>,
-        /// The file that demands one, if any does.
+        /// The file that sets the enforcing mode, if any.
         origin: Option<PathBuf>,
     },
 }
 
 impl CandidateError {
-    /// What to do about it.
+    /// Returns how to fix it.
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
@@ -127,10 +127,10 @@ impl CandidateError {
 }
 
 impl RegistriesConf {
-    /// What the runtime pulls for `input`, in the order in which it tries.
+    /// Returns what the runtime pulls for `input`, in the order in which it tries.
     ///
     /// # Errors
-    /// If the name stands for nothing, or for several things where the rule allows one.
+    /// If the name cannot be resolved, or if it has several candidates and the rule allows only one.
     pub fn candidates(&self, input: &str, rule: &ShortNameRule) -> Result<Vec<Candidate>, CandidateError> {
         let written = Reference::parse_exact(Dialect::Runtime, input)
             .map_err(|source| CandidateError::Parse { input: input.to_owned(), source })?;
@@ -156,7 +156,7 @@ impl RegistriesConf {
         Ok(searched)
     }
 
-    /// The repositories that a short name may stand for, whatever the mode; none if it stands for nothing.
+    /// Returns the repositories that a short name can resolve to in any mode. Empty if it cannot be resolved.
     pub(crate) fn candidates_of_short_name(&self, name: &str) -> Vec<Reference> {
         let Ok(alias) = self.alias(name) else { return Vec::new() };
         if let Some(target) = alias.and_then(|alias| alias.target.clone()) {
@@ -191,7 +191,7 @@ impl RegistriesConf {
     }
 }
 
-/// Checks the `[aliases]` table of one file; all that is wrong is reported at once.
+/// Checks the `[aliases]` table of one file and reports all problems at once.
 pub(super) fn check_aliases(
     raw: BTreeMap<String, Cow<'_, str>>,
 ) -> Result<BTreeMap<String, Option<Reference>>, ConfError> {

@@ -1,4 +1,4 @@
-//! TOML to raw fields, the way the Go decoder fills a struct.
+//! Decodes TOML into raw fields, the way the Go decoder fills a struct.
 
 mod plain;
 mod tree;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::problem::ConfError;
 use pullwright_findings::Finding;
 
-/// The fields of a file, not yet checked, as far as possible without copying the text.
+/// The unchecked fields of a file. Borrows from the text wherever possible.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct RawConf<'t> {
     pub(super) registries: Vec<RawRegistry<'t>>,
@@ -38,7 +38,7 @@ pub(super) struct RawEndpoint<'t> {
     pub(super) namespace_proxy: Cow<'t, str>,
 }
 
-/// The lists of the old format; any of them present, even empty, makes a file version 1.
+/// The lists of the old format. If any of them is present, even if empty, the file is version 1.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Version1<'t> {
     pub(super) search: Option<Vec<Cow<'t, str>>>,
@@ -46,7 +46,7 @@ pub(super) struct Version1<'t> {
     pub(super) block: Option<Vec<Cow<'t, str>>>,
 }
 
-/// Decodes `text`; what was passed over is added to `findings`.
+/// Decodes `text` and adds what it ignores to `findings`.
 pub(super) fn decode<'t>(text: &'t str, findings: &mut Vec<Finding>) -> Result<RawConf<'t>, ConfError> {
     match plain::decode(text) {
         Some(conf) => Ok(conf),
@@ -54,7 +54,7 @@ pub(super) fn decode<'t>(text: &'t str, findings: &mut Vec<Finding>) -> Result<R
     }
 }
 
-/// Decodes a file that has aliases and nothing else.
+/// Decodes a file that contains only aliases.
 pub(super) fn decode_aliases(text: &str) -> Result<BTreeMap<String, Cow<'_, str>>, ConfError> {
     tree::decode_aliases(text)
 }

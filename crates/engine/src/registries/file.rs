@@ -1,4 +1,5 @@
-//! One `registries.conf` or drop-in, checked on its own: every rule of the loader, in its order and words.
+//! Parses and checks one `registries.conf` or drop-in. Applies every rule of the loader, in its order and with its
+//! messages.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -12,23 +13,23 @@ use pullwright_findings::{DocPath, Finding};
 /// A file that the loader accepts.
 #[derive(Debug, Clone, Default)]
 pub struct ConfFile {
-    /// In the order of the file; of several with one prefix only the first counts.
+    /// In file order. If several entries have the same prefix, only the first one counts.
     pub(super) registries: Vec<Registry>,
     pub(super) search: Option<Vec<String>>,
     pub(super) credential_helpers: Option<Vec<String>>,
     pub(super) short_name_mode: Option<ShortNameMode>,
     pub(super) additional_layer_store_auth_helper: String,
-    /// An alias without target takes back one of an earlier file.
+    /// An alias without a target removes one from an earlier file.
     pub(super) aliases: BTreeMap<String, Option<Reference>>,
-    /// What was passed over while reading.
+    /// What was ignored while reading.
     passed_over: Vec<Finding>,
 }
 
 impl ConfFile {
-    /// Reads and checks the text of one file.
+    /// Parses and checks the text of one file.
     ///
     /// # Errors
-    /// The first thing for which the loader refuses the file.
+    /// The first problem for which the loader refuses the file.
     pub fn parse(text: &str) -> Result<Self, ConfError> {
         let mut findings = Vec::new();
         let raw = decode(text, &mut findings)?;
@@ -53,8 +54,8 @@ impl ConfFile {
         })
     }
 
-    /// What the loader accepts in silence and a person should know: keys and entries that it passes over,
-    /// entries that can never do what they say.
+    /// Returns what the loader silently accepts but a user should know: ignored keys and entries, and entries that can
+    /// never have their intended effect.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = self.passed_over.clone();
@@ -79,7 +80,7 @@ fn owned(texts: Vec<Cow<'_, str>>) -> Vec<String> {
     texts.into_iter().map(Cow::into_owned).collect()
 }
 
-/// Strips trailing slashes. Nothing else is checked by the loader: no case, no white space, no grammar.
+/// Strips trailing slashes. The loader checks nothing else: no case, no white space, no grammar.
 fn normalise(text: &str, at: impl FnOnce() -> DocPath) -> Result<String, ConfError> {
     let trimmed = text.trim_end_matches('/');
     if trimmed.starts_with("http://") || trimmed.starts_with("https://") {
@@ -162,14 +163,14 @@ fn check_mirror(
     Ok(Mirror { endpoint, pull_from_mirror: known })
 }
 
-/// The first entry of a location, and what another one of it contradicts.
+/// The first entry for a location, and the first setting that a later entry contradicts.
 struct Seen {
     first: usize,
     conflict: Option<&'static str>,
 }
 
-/// Entries of one location must agree. One pass: each is compared with the first of its location, which finds
-/// the same first conflict as comparing all pairs, at the first entry of the location that has one.
+/// Checks that entries with the same location agree. A single pass compares each entry with the first one for its
+/// location. This finds the same first conflict as comparing all pairs, reported at the first entry for that location.
 fn check_conflicts(registries: &[Registry]) -> Result<(), ConfError> {
     let settings = |registry: &Registry| (registry.endpoint.insecure, registry.blocked);
     if registries.windows(2).all(|pair| settings(&pair[0]) == settings(&pair[1])) {
@@ -182,7 +183,7 @@ fn check_conflicts(registries: &[Registry]) -> Result<(), ConfError> {
         let entry = seen.entry(place).or_insert(Seen { first: index, conflict: None });
         let first = &registries[entry.first];
         if entry.conflict.is_none() {
-            // The loader asks for `insecure` before `blocked` at each pair.
+            // For each pair, the loader checks `insecure` before `blocked`.
             if first.endpoint.insecure != registry.endpoint.insecure {
                 entry.conflict = Some("insecure");
             } else if first.blocked != registry.blocked {
@@ -226,7 +227,7 @@ fn check_short_name_mode(text: &str) -> Result<Option<ShortNameMode>, ConfError>
     }
 }
 
-/// The loader looks for it in the sorted list.
+/// The loader searches the sorted list, so the first match in sort order is returned.
 fn first_bad_wildcard(registries: &[Registry]) -> Option<(usize, &Registry)> {
     registries
         .iter()
@@ -237,7 +238,7 @@ fn first_bad_wildcard(registries: &[Registry]) -> Option<(usize, &Registry)> {
         .min_by_key(|(_, registry)| &registry.prefix)
 }
 
-/// The same settings in today's format, if the file has any of the old lists.
+/// Returns the same settings in the current format, if the file has any of the old lists.
 fn convert_version1(old: Version1<'_>) -> Option<String> {
     if old.search.is_none() && old.insecure.is_none() && old.block.is_none() {
         return None;

@@ -1,8 +1,8 @@
-//! Longest-prefix lookup in time that depends on the length of the name alone.
+//! Longest-prefix lookup whose cost depends only on the length of the name.
 //!
-//! A name can only be matched by the texts that end where one of its parts ends, so each of those is looked
-//! up in a hash map instead of trying every entry on the name, as the Go library does. A name may have a million parts, so
-//! all of these texts are hashed in one pass: the hash of each continues that of the one before.
+//! Only a prefix that ends where a part of the name ends can match the name. So each of those candidates is looked up
+//! in a hash map, instead of trying every entry against the name as the Go library does. A name can have a million
+//! parts, so all candidates are hashed in one pass: each hash continues the previous one.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -10,11 +10,11 @@ use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
 use std::iter::once;
 
-/// A value for each of many prefixes, whose texts are kept as `K`.
+/// Maps prefixes to values. The prefix texts are stored as `K`.
 #[derive(Debug, Clone)]
 pub(crate) struct Index<K, V> {
     literals: Texts<K, V>,
-    /// Keyed by what follows the `*` of `*.example.com`.
+    /// Keyed by what follows the `*`, such as `.example.com` for `*.example.com`.
     wildcards: Texts<K, V>,
 }
 
@@ -25,12 +25,12 @@ impl<K, V> Default for Index<K, V> {
 }
 
 impl<K: Borrow<str>, V: Copy> Index<K, V> {
-    /// Makes room for so many more prefixes.
+    /// Reserves room for `prefixes` more prefixes.
     pub(crate) fn reserve(&mut self, prefixes: usize) {
         self.literals.by_hash.reserve(prefixes);
     }
 
-    /// The value of exactly this prefix; inserts `new` if there is no value.
+    /// Returns the value of exactly this prefix, after inserting `new` if there was none.
     pub(crate) fn get_or_insert<'p>(&mut self, prefix: &'p str, new: V) -> V
     where
         K: From<&'p str>,
@@ -41,7 +41,7 @@ impl<K: Borrow<str>, V: Copy> Index<K, V> {
         }
     }
 
-    /// The value of exactly this prefix.
+    /// Returns the value of exactly this prefix.
     pub(super) fn of(&self, prefix: &str) -> Option<V> {
         match wildcard_suffix(prefix) {
             Some(suffix) => self.wildcards.get(self.wildcards.hash(labels(suffix)), suffix),
@@ -49,9 +49,9 @@ impl<K: Borrow<str>, V: Copy> Index<K, V> {
         }
     }
 
-    /// The value of the longest prefix text that matches `name`.
+    /// Returns the value of the longest prefix that matches `name`.
     ///
-    /// Of two of the same length the one that sorts first wins: `*.example.com` before `a.example.com`.
+    /// If two prefixes have the same length, the one that sorts first wins: `*.example.com` before `a.example.com`.
     pub(crate) fn find(&self, name: &str) -> Option<V> {
         // An empty prefix can be configured and matches nothing.
         let literal = self.literals_of(name, is_boundary).find(|(part, _)| !part.is_empty());
@@ -65,7 +65,8 @@ impl<K: Borrow<str>, V: Copy> Index<K, V> {
         Some(if is_longer || sorts_first { of_literal } else { of_wildcard })
     }
 
-    /// The prefixes, none of them a wildcard, that are `name` or what stands in it before such a character; the longest first.
+    /// Returns the non-wildcard prefixes that equal `name` or end in it right before a character accepted by `ends_at`,
+    /// longest first.
     pub(crate) fn literals_of<'n>(
         &'n self,
         name: &'n str,
@@ -76,7 +77,7 @@ impl<K: Borrow<str>, V: Copy> Index<K, V> {
         wanted.filter_map(|(end, hash)| Some((&name[..end], self.literals.get(hash, &name[..end])?)))
     }
 
-    /// The wildcards that stand for `host`, by what follows their `*`; the longest first.
+    /// Returns the wildcards that match `host`, as the text after their `*`, longest first.
     pub(crate) fn wildcards_of<'n>(&'n self, host: &'n str) -> impl Iterator<Item = (&'n str, V)> {
         let hits = self.wildcards.hits(labels(host)).into_iter().rev();
         hits.filter_map(|(start, hash)| Some((&host[start..], self.wildcards.get(hash, &host[start..])?)))
@@ -90,19 +91,19 @@ impl<K: Borrow<str>, V: Copy> Index<K, V> {
         name.split('/').next()?.split(is_boundary).find_map(|part| {
             let end = start + part.len();
             start = end + 1;
-            // The library looks at the first occurrence of the suffix only: `a.x.io.x.io` is not under `*.x.io`.
+            // The library only looks at the first occurrence of the suffix: `a.x.io.x.io` is not under `*.x.io`.
             let is_first = |suffix: &str| name.find(suffix) == Some(end - suffix.len());
             self.wildcards_of(part).find(|(suffix, _)| is_first(suffix))
         })
     }
 }
 
-/// Texts with their values, by hashes that are made piece by piece.
+/// Texts with their values, keyed by hashes that are computed piece by piece.
 #[derive(Debug, Clone)]
 struct Texts<K, V> {
-    /// A secret of this map, so that nobody can choose names that have the same hash.
+    /// A secret seed for this map, so that nobody can choose names with colliding hashes.
     seed: RandomState,
-    /// Of two texts with one hash, the later one is kept by the next number.
+    /// If two texts have the same hash, the later one is stored under the next number.
     by_hash: HashMap<u64, (K, V), BuildHasherDefault<Hashed>>,
 }
 
@@ -119,7 +120,7 @@ impl<K: Borrow<str>, V: Copy> Texts<K, V> {
         hasher.finish()
     }
 
-    /// Where there may be a text that ends with one of the pieces, and its hash.
+    /// Returns the positions at which a stored text may end, each with its hash.
     fn hits<'p>(&self, pieces: impl Iterator<Item = (usize, &'p str)>) -> Vec<(usize, u64)> {
         if self.by_hash.is_empty() {
             return Vec::new();
@@ -162,7 +163,7 @@ impl<K: Borrow<str>, V: Copy> Texts<K, V> {
     }
 }
 
-/// The hash of what is a hash already.
+/// A hasher for keys that are already hashes.
 #[derive(Default)]
 struct Hashed(u64);
 
@@ -180,20 +181,21 @@ impl Hasher for Hashed {
     }
 }
 
-/// A name cut before each boundary, with where each piece ends.
+/// Splits a name before each boundary and returns each piece with its end.
 fn parts(name: &str) -> impl Iterator<Item = (usize, &str)> {
     let ends = name.match_indices(is_boundary).map(|(end, _)| end).chain(once(name.len()));
     let mut start = 0;
     ends.map(move |end| (end, &name[std::mem::replace(&mut start, end)..end]))
 }
 
-/// The labels of a host from its end, each with its dot and with where it begins; not what stands before the first dot.
+/// Returns the labels of a host from last to first, each with its dot and its start. The text before the first dot is
+/// not included.
 fn labels(host: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut end = host.len();
     host.rmatch_indices('.').map(move |(start, _)| (start, &host[start..std::mem::replace(&mut end, start)]))
 }
 
-/// How much of `name` the prefix matches, in bytes; `None` if it does not.
+/// Returns how many bytes of `name` the prefix matches, or `None` if it does not match.
 pub(super) fn matched(name: &str, prefix: &str) -> Option<usize> {
     let end = match wildcard_suffix(prefix) {
         Some(suffix) => {
@@ -208,13 +210,13 @@ pub(super) fn matched(name: &str, prefix: &str) -> Option<usize> {
     (end == name.len() || name[end..].starts_with(is_boundary)).then_some(end)
 }
 
-/// What follows the `*` of a prefix that stands for subdomains.
+/// Returns the text after the `*` of a prefix that matches subdomains.
 pub(crate) fn wildcard_suffix(prefix: &str) -> Option<&str> {
     prefix.strip_prefix('*').filter(|suffix| suffix.starts_with('.'))
 }
 
-/// Where a part of a reference ends. The colon makes `example.com` match `example.com:5000`, which its authors
-/// call unintended and have kept.
+/// Whether a part of a reference ends at this character. The colon makes `example.com` match `example.com:5000`, which
+/// the library's authors call unintended but have kept.
 fn is_boundary(c: char) -> bool {
     matches!(c, ':' | '/' | '@')
 }

@@ -1,4 +1,4 @@
-//! Finds what the loader accepts although it is most likely a mistake: entries that never match, rewrites that always fail.
+//! Finds likely mistakes that the loader accepts: entries that never match and rewrites that always fail.
 
 use super::index::wildcard_suffix;
 use super::{Registry, RegistryEndpoint};
@@ -6,7 +6,7 @@ use crate::reference::Reference;
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// Checks the entry at this place.
+/// Checks the entry at `at`.
 pub(super) fn registry(at: &DocPath, registry: &Registry, findings: &mut Vec<Finding>) {
     findings.extend(never_matches(&registry.prefix, || at.key("prefix")));
     findings.extend(blocked_elsewhere(registry, || at.key("blocked")));
@@ -46,8 +46,8 @@ fn never_matches(prefix: &str, at: impl Fn() -> DocPath) -> Option<Finding> {
     None
 }
 
-/// `blocked` is asked of the entry that governs the rewritten name, so it does nothing on an entry that sends
-/// its names elsewhere.
+/// The runtime checks `blocked` on the entry that governs the rewritten name, so it has no effect on an entry that
+/// sends its names elsewhere.
 fn blocked_elsewhere(registry: &Registry, at: impl Fn() -> DocPath) -> Option<Finding> {
     let location = &registry.endpoint.location;
     let moves = !location.is_empty() && *location != registry.prefix;
@@ -65,7 +65,7 @@ fn blocked_elsewhere(registry: &Registry, at: impl Fn() -> DocPath) -> Option<Fi
     })
 }
 
-/// A location to which no name can be appended fails every pull of its entry.
+/// A location that no name can be appended to fails every pull through its entry.
 fn never_rewrites(endpoint: &RegistryEndpoint, at: impl Fn() -> DocPath) -> Option<Finding> {
     if endpoint.location.is_empty() {
         return None;
@@ -81,7 +81,7 @@ fn never_rewrites(endpoint: &RegistryEndpoint, at: impl Fn() -> DocPath) -> Opti
     ))
 }
 
-/// A second entry for a prefix, which the loader drops.
+/// Reports a second entry for a prefix, which the loader drops.
 pub(super) fn duplicate(at: DocPath, registry: &Registry) -> Finding {
     let message = format!("a second entry for {} is ignored", quote(&registry.prefix));
     Finding::new(&rules::registries::DUPLICATE_PREFIX, at, message)

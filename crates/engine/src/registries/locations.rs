@@ -1,49 +1,49 @@
-//! Which files make up a node's configuration, and in what order; reading them is the caller's.
+//! Which files make up a node's configuration, and in what order. The caller reads them.
 //!
-//! The rules are those of containers/image from v5.40 on: first main file found, drop-ins of all folders
-//! merged by file name with the more specific folder winning, environment variables that replace or add.
+//! The rules are those of containers/image from v5.40 on: the first main file found is used, drop-ins from all folders
+//! are merged by file name with the more specific folder winning, and environment variables replace or add files.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// What the loader takes from its caller and from the process.
+/// The loader's inputs from its caller and from the process.
 #[derive(Debug, Clone, Default)]
 pub struct LoaderEnv {
-    /// A main file named by the caller (`--registries-conf`). Must exist.
+    /// A main file set by the caller (`--registries-conf`). Must exist.
     pub conf: Option<PathBuf>,
-    /// A drop-in folder named by the caller. Replaces all others.
+    /// A drop-in folder set by the caller. Replaces all others.
     pub conf_dir: Option<PathBuf>,
-    /// `CONTAINERS_REGISTRIES_CONF`: a main file that must exist; switches drop-in folders off.
+    /// `CONTAINERS_REGISTRIES_CONF`: a main file that must exist. Disables the drop-in folders.
     pub env_conf: Option<PathBuf>,
-    /// `CONTAINERS_REGISTRIES_CONF_OVERRIDE`: one more file at the end, which must exist.
+    /// `CONTAINERS_REGISTRIES_CONF_OVERRIDE`: an additional last file, which must exist.
     pub env_override: Option<PathBuf>,
-    /// `XDG_CONFIG_HOME`, which counts even when it is empty.
+    /// `XDG_CONFIG_HOME`, which counts even if it is empty.
     pub xdg_config_home: Option<PathBuf>,
     /// `XDG_CACHE_HOME`, unless it is empty.
     pub xdg_cache_home: Option<PathBuf>,
-    /// The user's home, if there is one.
+    /// The user's home directory, if any.
     pub home: Option<PathBuf>,
-    /// The user's number (`_CONTAINERS_ROOTLESS_UID` or that of the process); negative for none, and then only the
-    /// folders for everybody count.
+    /// The user ID (`_CONTAINERS_ROOTLESS_UID` or that of the process). If negative, there is none and only the folders
+    /// that apply to all users count.
     pub uid: i64,
 }
 
-/// Where to look, in order.
+/// The places to look, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchPath {
     /// The main file.
     pub main: MainFile,
     /// The drop-in folders, most specific first.
     pub drop_in_dirs: Vec<PathBuf>,
-    /// A file to read last, which must exist.
+    /// A file to read last. It must exist.
     pub extra: Option<PathBuf>,
 }
 
-/// Where the main file is.
+/// Where to find the main file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MainFile {
-    /// It must be this one, and must exist.
+    /// This file, which must exist.
     Named(PathBuf),
     /// The first of these that exists, if any.
     FirstOf(Vec<PathBuf>),
@@ -53,12 +53,12 @@ const NAME: &str = "registries.conf";
 const SYSTEM: [&str; 2] = ["/etc/containers", "/usr/share/containers"];
 
 impl LoaderEnv {
-    /// The environment of a system service: the given variables, uid 0.
+    /// The environment of a system service: the given variables and uid.
     #[must_use]
     pub fn from_vars(var: impl Fn(&str) -> Option<OsString>, uid: u32) -> Self {
         let path = |name: &str| var(name).map(PathBuf::from);
         let non_empty = |name: &str| path(name).filter(|path| !path.as_os_str().is_empty());
-        // Go reads what is no number as 0, and so takes a garbled variable for root.
+        // Go parses a value that is not a number as 0, and so treats an invalid variable as root.
         let rootless_uid = non_empty("_CONTAINERS_ROOTLESS_UID")
             .map(|uid| uid.to_str().and_then(|uid| uid.parse().ok()).unwrap_or(0));
         Self {
@@ -73,7 +73,7 @@ impl LoaderEnv {
         }
     }
 
-    /// Where this loader looks.
+    /// Returns where this loader looks.
     #[must_use]
     pub fn search_path(&self) -> SearchPath {
         let user = match (&self.xdg_config_home, &self.home) {
@@ -116,15 +116,15 @@ impl LoaderEnv {
 }
 
 impl SearchPath {
-    /// The drop-ins to read, in order, given what each folder holds (folders in the order of
-    /// [`Self::drop_in_dirs`], names of everything in them that is no folder).
+    /// Returns the drop-ins to read, in order. `listings` has the folders in the order of [`Self::drop_in_dirs`], each
+    /// with the names of everything in it that is not a folder.
     #[must_use]
     pub fn drop_ins<'a>(listings: impl IntoIterator<Item = (&'a Path, Vec<OsString>)>) -> Vec<PathBuf> {
         let mut by_name: BTreeMap<OsString, PathBuf> = BTreeMap::new();
         for (dir, names) in listings {
             for name in names {
                 if is_drop_in(&name) {
-                    // The first folder that has a name wins it: an empty file of the user hides the vendor's.
+                    // The first folder that has a name wins: a user's empty file hides the vendor's.
                     by_name.entry(name.clone()).or_insert_with(|| dir.join(name));
                 }
             }

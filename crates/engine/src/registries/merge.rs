@@ -1,4 +1,4 @@
-//! Several files into one configuration: a later file replaces whole entries of an earlier one.
+//! Merges several files into one configuration. A later file replaces whole entries of an earlier one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use super::recorded::{Recorded, UnreadableAliases};
 use super::{ConfFile, Registry, ShortNameMode};
 use crate::reference::Reference;
 
-/// The name that stands for "the auth files" in `credential-helpers`.
+/// The name that means "the auth files" in `credential-helpers`.
 const AUTH_FILES: &str = "containers-auth.json";
 
-/// What a node's files say together.
+/// The merged configuration of a node.
 #[derive(Debug, Clone)]
 pub struct RegistriesConf {
     registries: Vec<Registry>,
-    /// For each of `registries`, the file it comes from, as an index into `files`.
+    /// For each of `registries`, the file that it comes from, as an index into `files`.
     origins: Vec<usize>,
     files: Vec<PathBuf>,
     index: Index<Box<str>, usize>,
@@ -29,12 +29,12 @@ pub struct RegistriesConf {
     recorded: Recorded,
 }
 
-/// What a short name stands for, and who says so.
+/// The target of a short name and the file that defines it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Alias {
-    /// The repository; `None` takes back what an earlier file said.
+    /// The target repository. `None` removes an alias of an earlier file.
     pub target: Option<Reference>,
-    /// The file that says so.
+    /// The file that defines the alias.
     pub origin: PathBuf,
 }
 
@@ -66,11 +66,11 @@ impl RegistriesConf {
                         registries[position] = registry;
                         *earlier = origin;
                     }
-                    // Within one file the first entry of a prefix wins.
+                    // Within one file, the first entry for a prefix wins.
                     Some(_) => {}
                 }
             }
-            // An empty list is a statement, an absent one is none.
+            // An empty list overrides earlier files; a missing list does not.
             search = file.search.map(|hosts| (hosts, origin)).or(search);
             credential_helpers = file.credential_helpers.unwrap_or(credential_helpers);
             short_name_mode = file.short_name_mode.unwrap_or(short_name_mode);
@@ -99,13 +99,13 @@ impl RegistriesConf {
         }
     }
 
-    /// With the aliases that were recorded on the node, which come before all others.
+    /// Adds the aliases that were recorded on the node, which take precedence over all others.
     #[must_use]
     pub fn with_recorded(self, recorded: Recorded) -> Self {
         Self { recorded, ..self }
     }
 
-    /// All entries, sorted by prefix. Loading does without the order, so it is made when it is asked for.
+    /// Returns all entries, sorted by prefix. Loading does not need the order, so the entries are sorted on request.
     #[must_use]
     pub fn registries(&self) -> Vec<&Registry> {
         let mut sorted: Vec<&Registry> = self.registries.iter().collect();
@@ -113,80 +113,82 @@ impl RegistriesConf {
         sorted
     }
 
-    /// The entry that governs `name`, which is a host, a namespace, a repository or a whole reference.
+    /// Returns the entry that governs `name`, which can be a host, a namespace, a repository, or a whole reference.
     ///
-    /// The longest prefix wins; the cost depends on the length of `name`, not on the number of entries.
+    /// The longest prefix wins. The cost depends on the length of `name`, not on the number of entries.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Registry> {
         self.index.find(name).map(|index| &self.registries[index])
     }
 
-    /// The file that the entry of this prefix comes from.
+    /// Returns the file that the entry with this prefix comes from.
     #[must_use]
     pub fn origin(&self, registry: &Registry) -> Option<&Path> {
         let position = self.index.of(&registry.prefix)?;
         Some(&self.files[self.origins[position]])
     }
 
-    /// The files that were read, in their order.
+    /// Returns the files that were read, in order.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// Where names without a registry are looked for, if any file says so.
+    /// Returns the registries to search for names without a registry, if any file lists them.
     #[must_use]
     pub fn unqualified_search_registries(&self) -> Option<&[String]> {
         self.search.as_ref().map(|(hosts, _)| hosts.as_slice())
     }
 
-    /// The file that names the search registries.
+    /// Returns the file that lists the search registries.
     #[must_use]
     pub fn search_origin(&self) -> Option<&Path> {
         self.search.as_ref().map(|(_, origin)| self.files[*origin].as_path())
     }
 
-    /// Where credentials are looked up, in order; [`AUTH_FILES`](Self::uses_auth_files) stands for the auth files.
+    /// Returns where credentials are looked up, in order. [`AUTH_FILES`](Self::uses_auth_files) stands for the auth
+    /// files.
     #[must_use]
     pub fn credential_helpers(&self) -> &[String] {
         &self.credential_helpers
     }
 
-    /// Whether the runtime looks into auth files at all.
+    /// Returns whether the runtime reads auth files at all.
     #[must_use]
     pub fn uses_auth_files(&self) -> bool {
         self.credential_helpers.iter().any(|helper| helper == AUTH_FILES)
     }
 
-    /// What the files say about short names. CRI-O decides by itself and does not look: see [`ShortNameRule`](super::ShortNameRule).
+    /// Returns the short-name mode of the files. CRI-O ignores it and sets its own: see
+    /// [`ShortNameRule`](super::ShortNameRule).
     #[must_use]
     pub fn short_name_mode(&self) -> ShortNameMode {
         self.short_name_mode
     }
 
-    /// The program that is told credentials after a manifest was fetched; empty if none.
+    /// Returns the program that receives the credentials after a manifest was fetched. Empty if none.
     #[must_use]
     pub fn additional_layer_store_auth_helper(&self) -> &str {
         &self.additional_layer_store_auth_helper
     }
 
-    /// What short names stand for by these files; [`Self::alias`] also knows what was recorded.
+    /// Returns the aliases defined in these files. [`Self::alias`] also considers recorded aliases.
     #[must_use]
     pub fn aliases(&self) -> &BTreeMap<String, Alias> {
         &self.aliases
     }
 
-    /// What a short name stands for. An alias without target hides one of a file that comes later.
+    /// Resolves a short name. An alias without a target hides an alias from a lower-priority file.
     ///
     /// # Errors
-    /// If the recorded aliases cannot be read: the runtime then resolves no short name at all.
+    /// If the recorded aliases cannot be read. The runtime then resolves no short name at all.
     pub fn alias(&self, name: &str) -> Result<Option<&Alias>, UnreadableAliases> {
         Ok(self.recorded.alias(name)?.or_else(|| self.aliases.get(name)))
     }
 }
 
 impl Default for RegistriesConf {
-    /// A node without any of the files.
+    /// A node that has none of the files.
     fn default() -> Self {
         Self::merge([])
     }

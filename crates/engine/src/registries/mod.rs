@@ -1,8 +1,8 @@
-//! `registries.conf`: where an image is pulled from.
+//! `registries.conf`: where images are pulled from.
 //!
-//! Follows the loader of containers/image from v5.40 on, quirks included, because CRI-O does the pull with
-//! it. Texts go in file by file ([`ConfFile::parse`]), are merged ([`RegistriesConf::merge`]) and then answer
-//! which entry governs a name ([`RegistriesConf::find`]) and where a pull goes ([`RegistriesConf::route`]).
+//! Follows the loader of containers/image from v5.40 on, quirks included, because CRI-O uses that library to pull.
+//! [`ConfFile::parse`] reads each file, [`RegistriesConf::merge`] merges them, [`RegistriesConf::find`] returns the
+//! entry that governs a name, and [`RegistriesConf::route`] returns where a pull goes.
 
 mod candidates;
 mod change;
@@ -32,30 +32,31 @@ pub use short_name_mode::{ShortNameMode, ShortNameRule};
 pub(crate) use sources::rewrite;
 pub use sources::{MirrorUse, NotAsked, PullBy, PullSource, RewriteError, Route, SourceRole};
 
-/// One `[[registry]]` table after loading: prefix filled in, trailing slashes gone.
+/// One `[[registry]]` table after loading: the prefix is filled in and trailing slashes are removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Registry {
-    /// What names are matched by: `host[:port][/path]`, or `*.host` for any subdomain.
+    /// The prefix that names are matched against: `host[:port][/path]`, or `*.host` for any subdomain.
     pub prefix: String,
-    /// Where they are pulled from instead of `prefix`. Empty only with a `*.` prefix, and then: from the name itself.
+    /// Where matching names are pulled from instead of `prefix`. Empty only with a `*.` prefix; names are then pulled
+    /// as written.
     #[serde(flatten)]
     pub endpoint: RegistryEndpoint,
-    /// Whether the location may not be asked. Mirrors still may.
+    /// Whether pulls from the location are forbidden. Mirrors can still be used.
     pub blocked: bool,
     /// Whether mirrors serve only pulls by digest.
     pub mirror_by_digest_only: bool,
-    /// The mirrors, asked in this order before the location.
+    /// The mirrors, tried in this order before the location.
     pub mirrors: Vec<Mirror>,
 }
 
-/// A place that can be asked for images.
+/// A place that images can be pulled from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RegistryEndpoint {
     /// `host[:port][/path]`.
     pub location: String,
     /// Whether plain HTTP and unverified certificates are accepted.
     pub insecure: bool,
-    /// The upstream that a proxying registry is told to ask, as the `ns` query parameter. Empty if none.
+    /// The upstream that a proxying registry should use, sent as the `ns` query parameter. Empty if none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace_proxy: String,
 }
@@ -66,7 +67,7 @@ pub struct Mirror {
     /// Where the mirror is.
     #[serde(flatten)]
     pub endpoint: RegistryEndpoint,
-    /// Which pulls it serves, if the file says so; all of them if not.
+    /// Which pulls the mirror serves. If not set, it serves all pulls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull_from_mirror: Option<PullFromMirror>,
 }
@@ -93,7 +94,7 @@ impl PullFromMirror {
         }
     }
 
-    /// The value as it stands in the file.
+    /// The value as written in the file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

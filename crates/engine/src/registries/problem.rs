@@ -1,4 +1,4 @@
-//! Why the loader refuses a file: its own words, the place, and what to do.
+//! Why the loader refuses a file: its own message, the place, and how to fix it.
 
 use std::ops::Range;
 
@@ -9,58 +9,58 @@ use pullwright_golang::quote::quote;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct ConfError {
-    /// Where in the document.
+    /// The place in the document.
     pub at: DocPath,
-    /// Which bytes, for a text that is no TOML and so has no places.
+    /// The affected bytes, for a text that is not TOML and so has no document paths.
     pub span: Option<Range<usize>>,
     /// What is wrong there.
     pub problem: Problem,
 }
 
-/// What is wrong with a file; displays as the loader's own words but for decoding errors.
+/// What is wrong with a file. Displays as the loader's own message, except for decoding errors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// Not TOML.
     #[error("{message}")]
     Syntax {
-        /// Why not.
+        /// Why the text is not TOML.
         message: String,
-        /// What to do about it.
+        /// How to fix it.
         help: &'static str,
     },
     /// A value of the wrong type.
     #[error("expected {expected}, found {found}")]
     Type {
-        /// What the field takes.
+        /// The type that the field takes.
         expected: &'static str,
-        /// What stands there.
+        /// The type found.
         found: &'static str,
     },
     /// A number that does not fit into 64 bits, or a date or time that does not exist.
     #[error("{0} is out of range")]
     OutOfRange(String),
-    /// The format of before 2018. The text is the same file in the format of today.
+    /// The format from before 2018.
     #[error("registries.conf must be in v2 format but is in v1")]
     Version1 {
-        /// What to write instead.
+        /// The same file in the current format.
         converted: String,
     },
     /// `http://` or `https://` before a location.
     #[error("invalid location '{0}': URI schemes are not supported")]
     Scheme(String),
-    /// Nothing to match by.
+    /// The entry has nothing to match names against.
     #[error("invalid condition: both location and prefix are unset")]
     NeitherLocationNorPrefix,
-    /// Only subdomain wildcards may do without a location.
+    /// Only subdomain wildcards may omit the location.
     #[error("invalid condition: location is unset and prefix is not in the format: *.example.com")]
     NoLocation,
-    /// The setting belongs to mirrors.
+    /// The setting is only valid for mirrors.
     #[error("pull-from-mirror must not be set for a non-mirror registry {}", quote(.0))]
     PullFromMirrorOnRegistry(String),
-    /// A mirror that is nowhere.
+    /// A mirror without a location.
     #[error("invalid condition: mirror location is unset")]
     NoMirrorLocation,
-    /// Two settings for one thing.
+    /// Two settings for the same thing.
     #[error(
         "cannot set mirror usage mirror-by-digest-only for the registry ({}) and pull-from-mirror for \
          per-mirror ({}) at the same time",
@@ -76,32 +76,32 @@ pub enum Problem {
     /// Not `all`, `digest-only` or `tag-only`.
     #[error("unsupported pull-from-mirror value {} for mirror {}", quote(value), quote(mirror))]
     PullFromMirrorValue {
-        /// What stands there.
+        /// The value found.
         value: String,
         /// The mirror's location.
         mirror: String,
     },
-    /// One location, two opinions.
+    /// Entries with the same location disagree.
     #[error("registry '{location}' is defined multiple times with conflicting '{setting}' setting")]
     Conflict {
-        /// The location; empty for a wildcard without one.
+        /// The location. Empty for a wildcard without one.
         location: String,
         /// `insecure` or `blocked`.
         setting: &'static str,
     },
-    /// A search registry is a host, not a path.
+    /// A search registry must be a host, not a path.
     #[error("Invalid unqualified-search-registries entry {}", quote(.0))]
     SearchRegistry(String),
     /// Not `enforcing`, `permissive` or `disabled`.
     #[error("invalid short-name mode: {}", quote(.0))]
     ShortNameMode(String),
-    /// A wildcard with port, path or digest.
+    /// A wildcard with a port, path, or digest.
     #[error(
         "Wildcarded prefix should be in the format: *.example.com. Current prefix {} is incorrectly formatted",
         quote(.0)
     )]
     Wildcard(String),
-    /// All that is wrong with the aliases, a line each.
+    /// Everything that is wrong with the aliases, one line each.
     #[error("validating short-name aliases: {}", lines(.0))]
     Aliases(Vec<BadAlias>),
 }
@@ -111,17 +111,17 @@ pub enum Problem {
 pub struct BadAlias {
     /// The short name.
     pub name: String,
-    /// What is wrong with it, or with what it stands for.
+    /// What is wrong with the name or its target.
     pub problem: String,
 }
 
-/// What is wrong with each, a line each.
+/// Joins the problems of the aliases, one line each.
 pub(super) fn lines(aliases: &[BadAlias]) -> String {
     aliases.iter().map(|alias| alias.problem.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 impl Problem {
-    /// What to do about it.
+    /// Returns how to fix it.
     #[must_use]
     pub fn help(&self) -> Option<String> {
         Some(match self {
@@ -151,14 +151,14 @@ impl Problem {
                     .to_owned()
             }
             Self::Syntax { help, .. } => (*help).to_owned(),
-            // Depends on the place, see `help_for_type`.
+            // The help depends on the place; see `help_for_type`.
             Self::Type { .. } => return None,
         })
     }
 }
 
 impl ConfError {
-    /// What to tell: one thing, or one for each alias that is wrong, each at its own place.
+    /// Returns what to report: one finding, or one for each invalid alias at its own place.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let Problem::Aliases(aliases) = &self.problem else { return vec![Finding::from(self)] };
@@ -180,7 +180,7 @@ impl From<&ConfError> for Finding {
     }
 }
 
-/// What to write instead of a value of the wrong type.
+/// Returns what to write instead of a value of the wrong type.
 fn help_for_type(at: &DocPath, expected: &str, found: &str) -> String {
     let names =
         at.steps().iter().filter_map(|step| if let Step::Key(name) = step { Some(name) } else { None });
@@ -198,12 +198,12 @@ fn help_for_type(at: &DocPath, expected: &str, found: &str) -> String {
     }
 }
 
-/// One table of several that have a name.
+/// Describes an array-of-tables header.
 fn two_brackets(name: &str) -> String {
     format!("[[{name}]] with two brackets, once for each, and its settings below")
 }
 
-/// A text that is no TOML from `span` on.
+/// Builds the error for a text that is not TOML from `span` on.
 pub(super) fn syntax(text: &str, span: Range<usize>, message: &str) -> ConfError {
     let start = text.get(..span.start).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
     let line = text.get(start..).unwrap_or_default().trim_start();
@@ -212,7 +212,7 @@ pub(super) fn syntax(text: &str, span: Range<usize>, message: &str) -> ConfError
     ConfError { at: DocPath::root(), span: Some(span), problem }
 }
 
-/// What to write instead, by what the parser says and the line that it says it of.
+/// Returns how to fix a syntax error, given the parser's message and the line it refers to.
 fn help_for_syntax(message: &str, line: &str) -> &'static str {
     const HELP: &[(&str, &str)] = &[
         ("string values must be quoted", "put the value in quotes"),
@@ -227,7 +227,7 @@ fn help_for_syntax(message: &str, line: &str) -> &'static str {
         ("key, `=` and value", "put the three on one line"),
     ];
     if message.starts_with("duplicate key") {
-        // One bracket makes one table, and there can be only one of it.
+        // A header with single brackets defines a table, which can exist only once.
         if line.starts_with("[registry.mirror]") {
             return "write [[registry.mirror]] with two brackets, once for each, and its settings below";
         }
@@ -240,7 +240,7 @@ fn help_for_syntax(message: &str, line: &str) -> &'static str {
         .map_or("a line is a header like [[registry]], or key = value with texts in quotes", |(_, help)| help)
 }
 
-/// A refusal at a place of the document.
+/// Builds a refusal at a place in the document.
 pub(super) fn refuse(at: DocPath, problem: Problem) -> ConfError {
     ConfError { at, span: None, problem }
 }

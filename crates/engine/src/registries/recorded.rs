@@ -1,4 +1,4 @@
-//! `short-name-aliases.conf`: what a person on the node chose short names to stand for. Podman writes it, CRI-O reads it.
+//! `short-name-aliases.conf`: the short-name choices that users of the node made. Podman writes it and CRI-O reads it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,15 +9,15 @@ use super::problem::{ConfError, Problem, lines};
 use super::{Alias, LoaderEnv};
 use pullwright_golang::quote::quote;
 
-/// The recorded aliases. They come before those of every `registries.conf`; and a file with a fault fails every short name, but
-/// nothing else, so the fault is kept until somebody asks.
+/// The recorded aliases. They take precedence over those of every `registries.conf`. A broken file fails every short
+/// name but nothing else, so the error is kept until a short name is resolved.
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
     aliases: BTreeMap<String, Alias>,
     fault: Option<UnreadableAliases>,
 }
 
-/// Why the recorded aliases cannot be read; in the library's words, but for what its decoder says about TOML.
+/// Why the recorded aliases cannot be read. Uses the library's wording, except for TOML decoding errors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("loading short-name aliases config file {}: {problem}", quote(&path.to_string_lossy()))]
 pub struct UnreadableAliases {
@@ -36,7 +36,7 @@ impl Recorded {
                 let alias = |(name, target)| (name, Alias { target, origin: path.clone() });
                 Self { aliases: targets.into_iter().map(alias).collect(), fault: None }
             }
-            // Here the library leaves out that it was validating.
+            // In this case, the library does not mention that it was validating.
             Err(ConfError { problem: Problem::Aliases(faults), .. }) => {
                 Self::unreadable(path, lines(&faults))
             }
@@ -44,7 +44,7 @@ impl Recorded {
         }
     }
 
-    /// A file that is there and cannot be read.
+    /// A file that exists but cannot be read.
     #[must_use]
     pub fn unreadable(path: PathBuf, problem: String) -> Self {
         Self { aliases: BTreeMap::new(), fault: Some(UnreadableAliases { path, problem }) }
@@ -59,7 +59,7 @@ impl Recorded {
 }
 
 impl LoaderEnv {
-    /// Where aliases are recorded: one file for root, one in each other user's cache.
+    /// Returns where aliases are recorded: one file for root, and one in the cache folder of every other user.
     #[must_use]
     pub fn recorded_aliases(&self) -> Option<PathBuf> {
         let cache = match (self.uid, &self.xdg_cache_home, &self.home) {

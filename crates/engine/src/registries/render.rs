@@ -1,11 +1,11 @@
-//! `registries.conf` as the Go encoder writes it, which is the shape that nodes have today.
+//! Renders `registries.conf` the way the Go encoder does, which is the form found on nodes today.
 
 use std::fmt::Write;
 
 use super::{RegistriesConf, Registry, RegistryEndpoint};
 use crate::toml_text::{list, string};
 
-/// Renders entries and search registries; fields at their default are left out as the Go encoder does.
+/// Renders entries and search registries. Like the Go encoder, omits fields that have their default value.
 pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> String {
     let mut out = String::new();
     if let Some(hosts) = search {
@@ -16,7 +16,7 @@ pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> Stri
 }
 
 impl RegistriesConf {
-    /// The merged configuration as the text of one file that loads to the same.
+    /// Renders the merged configuration as a single file that loads to the same configuration.
     #[must_use]
     pub fn render(&self) -> String {
         let mut out = String::new();

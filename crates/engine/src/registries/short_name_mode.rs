@@ -1,19 +1,19 @@
-//! What is done about a short name that may stand for several images, and who says so.
+//! The mode for short names that can resolve to several images, and where it is set.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// What to do about names without a registry.
+/// How to resolve names without a registry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ShortNameMode {
-    /// More than one candidate is an error where nobody can be asked.
+    /// More than one candidate is an error if no user can be prompted.
     Enforcing,
-    /// All candidates in order where nobody can be asked.
+    /// All candidates are tried in order if no user can be prompted.
     #[default]
     Permissive,
-    /// All candidates in order.
+    /// All candidates are tried in order.
     Disabled,
 }
 
@@ -27,7 +27,7 @@ impl ShortNameMode {
         }
     }
 
-    /// The value as it stands in the file.
+    /// The value as written in the file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,20 +38,20 @@ impl ShortNameMode {
     }
 }
 
-/// The mode that decides, and who says so.
+/// The mode in effect and where it is set.
 ///
-/// CRI-O (1.34 and newer) sets it for the library by itself, so that `short-name-mode` of `registries.conf` does not count there:
-/// enforcing, unless its own configuration says `short_name_mode = "disabled"`.
+/// CRI-O (1.34 and newer) sets the mode itself, so `short-name-mode` in `registries.conf` has no effect there. The mode
+/// is enforcing unless CRI-O's own configuration sets `short_name_mode = "disabled"`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShortNameRule {
     /// The mode.
     pub mode: ShortNameMode,
-    /// The file that says so; none if it is CRI-O's default, or asked for by a person.
+    /// The file that sets the mode. `None` if the mode is CRI-O's default or was requested by a user.
     pub origin: Option<PathBuf>,
 }
 
 impl Default for ShortNameRule {
-    /// What CRI-O does if nobody tells it otherwise.
+    /// CRI-O's default.
     fn default() -> Self {
         Self { mode: ShortNameMode::Enforcing, origin: None }
     }

@@ -1,5 +1,5 @@
-//! Where an image is pulled from, in order: the mirrors, then the location. And, decided here for everybody, which of these
-//! sources a pull asks.
+//! Where an image is pulled from, in order: first the mirrors, then the location. This module is also the only place
+//! that decides which of these sources a pull uses.
 
 use serde::Serialize;
 
@@ -7,21 +7,21 @@ use super::index::{matched, wildcard_suffix};
 use super::{Mirror, PullFromMirror, RegistriesConf, Registry, RegistryEndpoint};
 use crate::reference::{Reference, ReferenceError};
 
-/// One place that an image may be pulled from.
+/// One place that an image can be pulled from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PullSource {
-    /// The image as it is asked for there.
+    /// The image reference to request from this source.
     pub reference: Reference,
-    /// Whether this is a mirror, or the registry itself.
+    /// Whether the source is a mirror or the registry itself.
     pub role: SourceRole,
-    /// Which pulls it serves.
+    /// Which pulls the source serves.
     pub serves: MirrorUse,
     /// Whether plain HTTP and unverified certificates are accepted.
     pub insecure: bool,
-    /// The upstream named to a proxying registry; empty if none.
+    /// The upstream to name to a proxying registry. Empty if none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace_proxy: String,
-    /// The prefix of the entry that forbids asking there: the one that governs the *rewritten* name.
+    /// The prefix of the entry that blocks this source: the entry that governs the *rewritten* name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<String>,
 }
@@ -34,7 +34,7 @@ pub enum SourceRole {
     Mirror,
     /// The location of the governing entry.
     Location,
-    /// No entry governs the name; it is asked for as it is.
+    /// No entry governs the name, so it is requested as it is.
     Direct,
 }
 
@@ -42,7 +42,7 @@ pub enum SourceRole {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MirrorUse {
-    /// By tag and by digest.
+    /// Pulls by tag and by digest.
     All,
     /// Only pulls by digest.
     DigestOnly,
@@ -50,19 +50,19 @@ pub enum MirrorUse {
     TagOnly,
 }
 
-/// What a pull names the image by, which decides the mirrors that serve it.
+/// How a pull identifies the image, which decides which mirrors serve it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PullBy {
     /// By tag.
     Tag,
     /// By digest.
     Digest,
-    /// By either: for whoever prepares a pull without knowing the version, as the plugin does.
+    /// By either, for callers that prepare a pull without knowing the version, as the plugin does.
     Any,
 }
 
 impl PullBy {
-    /// What a pull of this reference is by. A digest decides, even beside a tag.
+    /// Returns how a pull of this reference identifies the image. A digest takes precedence over a tag.
     #[must_use]
     pub fn of(reference: &Reference) -> Self {
         if reference.digest().is_some() { Self::Digest } else { Self::Tag }
@@ -70,7 +70,7 @@ impl PullBy {
 }
 
 impl MirrorUse {
-    /// Whether such a source serves a pull by `by`.
+    /// Returns whether such a source serves a pull by `by`.
     #[must_use]
     pub fn serves(self, by: PullBy) -> bool {
         match (self, by) {
@@ -81,23 +81,23 @@ impl MirrorUse {
     }
 }
 
-/// Why a pull does not ask a source.
+/// Why a pull does not use a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotAsked<'a> {
     /// The source serves only the other kind of pull.
     ServesOnly(MirrorUse),
-    /// The entry of `registries.conf` with this prefix blocks it.
+    /// The `registries.conf` entry with this prefix blocks the source.
     BlockedBy(&'a str),
 }
 
 impl PullSource {
-    /// Whether a pull by `by` asks this source.
+    /// Returns whether a pull by `by` uses this source.
     #[must_use]
     pub fn is_asked(&self, by: PullBy) -> bool {
         self.not_asked(by).is_none()
     }
 
-    /// Why a pull by `by` does not ask this source; `None` if it does.
+    /// Returns why a pull by `by` does not use this source, or `None` if it does.
     #[must_use]
     pub fn not_asked(&self, by: PullBy) -> Option<NotAsked<'_>> {
         if !self.serves.serves(by) {
@@ -107,14 +107,14 @@ impl PullSource {
     }
 }
 
-/// Where a pull goes: every source of the image, and which of them the pull asks.
+/// Where a pull goes: every source of the image, and how the pull selects among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// What the pull is by.
+    /// How the pull identifies the image.
     pub by: PullBy,
-    /// All sources in order, with those that the pull does not ask.
+    /// All sources in order, including those that the pull does not use.
     pub sources: Vec<PullSource>,
-    /// Why CRI-O asks no source at all: the name cannot be rewritten for one that serves this pull.
+    /// Why CRI-O uses no source at all: the name cannot be rewritten for one that serves this pull.
     pub fails: Option<RewriteError>,
 }
 
@@ -126,22 +126,23 @@ pub enum RewriteError {
     Prefix {
         /// The entry's prefix.
         prefix: String,
-        /// What was asked for.
+        /// The requested reference.
         reference: String,
     },
-    /// Only subdomain wildcards can do without a location.
+    /// Only subdomain wildcards may omit the location.
     #[error("invalid prefix '{0}' for empty location, should be in the format: *.example.com")]
     NoLocation(String),
-    /// Location and remainder together are no reference.
+    /// The location followed by the rest of the name is not a valid reference.
     #[error("rewriting reference: {0}")]
     Reference(#[from] ReferenceError),
 }
 
 impl RegistriesConf {
-    /// The sources that serve a pull of `reference`, in order. Blocked ones are among them; see [`PullSource::is_asked`].
+    /// Returns the sources that serve a pull of `reference`, in order. Blocked ones are included; see
+    /// [`PullSource::is_asked`].
     ///
     /// # Errors
-    /// If the name cannot be rewritten for any one source, as the runtime then fails the pull.
+    /// If the name cannot be rewritten for any one of the sources, because the runtime then fails the pull.
     pub fn pull_sources(&self, reference: &Reference) -> Result<Vec<PullSource>, RewriteError> {
         let Some(registry) = self.find(reference.name()) else {
             return Ok(vec![direct(reference)]);
@@ -153,14 +154,14 @@ impl RegistriesConf {
             .collect()
     }
 
-    /// The sources of every pull of this repository, by tag or by digest. Sources for which the name cannot be
-    /// rewritten are left out, since no pull ever reaches them.
+    /// Returns the sources for all pulls of this repository, by tag or by digest. Omits sources for which the name
+    /// cannot be rewritten, because no pull ever reaches them.
     #[must_use]
     pub fn all_sources(&self, reference: &Reference) -> Vec<PullSource> {
         self.route(reference, PullBy::Any).sources
     }
 
-    /// Where a pull of `reference` by `by` goes.
+    /// Returns where a pull of `reference` by `by` goes.
     #[must_use]
     pub fn route(&self, reference: &Reference, by: PullBy) -> Route {
         let Some(registry) = self.find(reference.name()) else {
@@ -199,7 +200,7 @@ impl RegistriesConf {
 }
 
 impl Registry {
-    /// Which pulls a mirror of this entry serves.
+    /// Returns which pulls a mirror of this entry serves.
     #[must_use]
     pub fn use_of(&self, mirror: &Mirror) -> MirrorUse {
         match mirror.pull_from_mirror {
@@ -211,7 +212,7 @@ impl Registry {
     }
 }
 
-/// The one source of a name that no entry governs.
+/// Returns the only source of a name that no entry governs.
 fn direct(reference: &Reference) -> PullSource {
     PullSource {
         reference: reference.clone(),
@@ -229,7 +230,7 @@ fn endpoints(registry: &Registry) -> impl Iterator<Item = (SourceRole, MirrorUse
     mirrors.chain([(SourceRole::Location, MirrorUse::All, &registry.endpoint)])
 }
 
-/// Puts `location` in place of what `prefix` matches.
+/// Replaces the part of the reference that `prefix` matches with `location`.
 pub(crate) fn rewrite(
     reference: &Reference,
     prefix: &str,

@@ -1,4 +1,4 @@
-//! The grammar of JSON as Go checks it before it decodes anything.
+//! The JSON grammar, as Go checks it before it decodes anything.
 
 use super::plain::plain_length;
 use super::{SyntaxError, is_space};
@@ -13,7 +13,7 @@ pub(super) fn check(text: &[u8]) -> Result<(), SyntaxError> {
     if checker.at < text.len() { Err(checker.wrong()) } else { Ok(()) }
 }
 
-/// Walks over a text with its own stack, so that deep nesting costs memory and not the thread's stack.
+/// Scans a text with its own stack, so that deep nesting uses memory and not the thread's stack.
 struct Checker<'a> {
     text: &'a [u8],
     at: usize,
@@ -46,7 +46,7 @@ impl Checker<'_> {
                 b'n' => self.literal(b"null")?,
                 _ => return Err(self.wrong()),
             }
-            // A value is complete: close what ends here, then go on behind a comma.
+            // A value is complete. Close everything that ends here, then continue after a comma.
             loop {
                 let Some(&closer) = closers.last() else {
                     return Ok(());
@@ -138,8 +138,8 @@ impl Checker<'_> {
         if self.skip_if(wanted) { Ok(()) } else { Err(self.wrong()) }
     }
 
-    /// As [`Self::expect`] inside a number, a word or an escape, where Go takes the end of the text for a space, and so for a
-    /// wrong character.
+    /// Like [`Self::expect`], but inside a number, a word, or an escape, where Go treats the end of the text as a space
+    /// and so as a wrong character.
     fn inside(&mut self, wanted: impl Fn(u8) -> bool) -> Result<(), SyntaxError> {
         if self.skip_if(wanted) { Ok(()) } else { Err(self.wrong()) }
     }

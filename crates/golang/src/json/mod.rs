@@ -1,9 +1,8 @@
-//! Go's `encoding/json`, as far as it decides whether a peer accepts a document: the grammar, the depth
-//! limit, repaired strings and folded member names.
+//! The parts of Go's `encoding/json` that decide whether a Go program accepts a document: the grammar, the depth limit,
+//! repaired strings, and case-folded member names.
 //!
-//! `serde_json` refuses documents that Go reads (a lone surrogate, a byte that is not UTF-8, `1e999`, nesting
-//! beyond 128), and its errors quote what they found, which in an auth file is a password. Here an error is a
-//! position.
+//! `serde_json` refuses documents that Go reads (a lone surrogate, a byte that is not UTF-8, `1e999`, nesting beyond
+//! 128), and its errors quote the input, which in an auth file is a password. Errors here contain only a position.
 
 use std::borrow::Cow;
 
@@ -14,29 +13,29 @@ mod plain;
 #[cfg(test)]
 mod tests;
 
-/// Why a text is not JSON. Without content: the text may be full of secrets.
+/// Why a text is not JSON. It contains nothing of the text, which may be full of secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum SyntaxError {
     /// The text ends too early.
     #[error("unexpected end of JSON input")]
     Truncated,
-    /// A character that cannot stand where it stands.
+    /// A character that is not allowed at its position.
     #[error("invalid character at line {line}, column {column}")]
     Character {
-        /// From 1.
+        /// The line, counted from 1.
         line: usize,
-        /// In bytes, from 1.
+        /// The column in bytes, counted from 1.
         column: usize,
     },
-    /// More than 10 000 values inside one another.
+    /// More than 10 000 nested values.
     #[error("exceeded max depth")]
     Depth,
 }
 
-/// What a JSON value is.
+/// The kind of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JsonKind {
-    /// `null`, which Go treats as "not there".
+    /// `null`, which Go treats as absent.
     Null,
     /// `true` or `false`.
     Bool,
@@ -51,7 +50,7 @@ pub enum JsonKind {
 }
 
 impl JsonKind {
-    /// The kind as a person calls it.
+    /// Returns the kind as shown to users.
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self {
@@ -65,7 +64,7 @@ impl JsonKind {
     }
 }
 
-/// A whole, checked JSON value as the bytes it was written with.
+/// A complete, checked JSON value, as the bytes it was written with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RawValue<'a>(&'a [u8]);
 
@@ -73,19 +72,19 @@ impl<'a> RawValue<'a> {
     /// Checks that `text` is one JSON value by Go's rules.
     ///
     /// # Errors
-    /// The first place at which Go stops.
+    /// The first position at which Go stops.
     pub fn parse(text: &'a [u8]) -> Result<Self, SyntaxError> {
         grammar::check(text)?;
         Ok(Self(text.trim_ascii()))
     }
 
-    /// The bytes of the value, without space around it.
+    /// Returns the bytes of the value, without surrounding white space.
     #[must_use]
     pub fn bytes(self) -> &'a [u8] {
         self.0
     }
 
-    /// What the value is.
+    /// Returns the kind of the value.
     #[must_use]
     pub fn kind(self) -> JsonKind {
         match self.0.first() {
@@ -98,20 +97,20 @@ impl<'a> RawValue<'a> {
         }
     }
 
-    /// The text of a string, with what is not Unicode replaced as Go replaces it.
+    /// Returns the text of a string. Invalid Unicode is replaced as in Go.
     #[must_use]
     pub fn text(self) -> Option<Cow<'a, str>> {
         (self.kind() == JsonKind::String).then(|| unquote(&self.0[1..self.0.len() - 1]))
     }
 
-    /// The members of an object in the order written, repeated names included; none for anything else.
+    /// Returns the members of an object in the order written, including repeated names. Empty for any other value.
     #[must_use]
     pub fn members(self) -> Members<'a> {
         let rest = if self.kind() == JsonKind::Object { &self.0[1..] } else { &[] };
         Members { rest }
     }
 
-    /// The items of a list in order; none for anything else.
+    /// Returns the items of a list in order. Empty for any other value.
     pub fn items(self) -> impl Iterator<Item = RawValue<'a>> {
         let mut rest = if self.kind() == JsonKind::Array { &self.0[1..] } else { &[] };
         std::iter::from_fn(move || {
@@ -145,8 +144,8 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// Whether Go stores a member called `name` in a field tagged `field` (lower case), which is so when they are
-/// equal under Unicode's simple case folding: besides ASCII, `ſ` is an `s` and the Kelvin sign a `k`.
+/// Returns whether Go stores a member called `name` in a field tagged `field` (lower case). It does if they are equal
+/// under Unicode's simple case folding: besides ASCII, `ſ` equals `s` and the Kelvin sign equals `k`.
 #[must_use]
 pub fn names_field(name: &str, field: &str) -> bool {
     if name.is_ascii() {
@@ -165,7 +164,7 @@ fn skip(bytes: &[u8], unwanted: impl Fn(u8) -> bool) -> &[u8] {
     &bytes[count..]
 }
 
-/// The length of the value that `checked` begins with.
+/// Returns the length of the value that `checked` starts with.
 fn value_length(checked: &[u8]) -> usize {
     let mut depth = 0usize;
     let mut at = 0;
@@ -205,7 +204,7 @@ fn string_length(checked: &[u8]) -> usize {
     checked.len()
 }
 
-/// Resolves the escapes of a checked string and puts U+FFFD for each byte and each `\u` that is not Unicode.
+/// Resolves the escapes of a checked string and replaces each byte and each `\u` that is not valid Unicode with U+FFFD.
 fn unquote(quoted: &[u8]) -> Cow<'_, str> {
     if !quoted.contains(&b'\\')
         && let Ok(text) = std::str::from_utf8(quoted)
@@ -228,7 +227,7 @@ fn unquote(quoted: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// The character of the escape that `rest` begins with, and the escape's length.
+/// Returns the character of the escape that `rest` starts with, and the length of the escape.
 fn escape(rest: &[u8]) -> (char, usize) {
     match rest.get(1) {
         Some(b'b') => ('\u{8}', 2),
@@ -253,7 +252,7 @@ fn code_unit(rest: &[u8]) -> Option<u16> {
     u16::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
 }
 
-/// Go replaces byte by byte, where Rust's lossy conversion replaces a whole broken sequence at once.
+/// Go replaces each invalid byte, while Rust's lossy conversion replaces a whole broken sequence at once.
 fn push_repaired(text: &mut String, mut bytes: &[u8]) {
     loop {
         match std::str::from_utf8(bytes) {

@@ -1,5 +1,5 @@
-//! The stretch of a string in which nothing needs a closer look: it is most of every document, so it is taken eight bytes at
-//! a time.
+//! Finds the part of a string that needs no special handling. It makes up most of every document, so it is scanned
+//! eight bytes at a time.
 
 const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -7,7 +7,7 @@ const QUOTES: u64 = u64::from_ne_bytes([b'"'; 8]);
 const BACKSLASHES: u64 = u64::from_ne_bytes([b'\\'; 8]);
 const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
 
-/// How many bytes there are before the first `"`, `\` or control character.
+/// Returns the number of bytes before the first `"`, `\` or control character.
 pub(super) fn plain_length(bytes: &[u8]) -> usize {
     let (eights, _) = bytes.as_chunks::<8>();
     for (at, eight) in eights.iter().enumerate() {
@@ -22,13 +22,13 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
     rest + special.unwrap_or(bytes.len() - rest)
 }
 
-/// The high bit of each byte that is zero. Bytes after the first such one may be marked wrongly.
+/// Returns the high bit of each byte that is zero. Bytes after the first such byte may be marked wrongly.
 fn below_one(eight: u64) -> u64 {
     below(eight, ONES)
 }
 
-/// The high bit of each byte that is less than its bound, which is at most 128. Bytes after the first such one may be marked
-/// wrongly.
+/// Returns the high bit of each byte that is less than its bound, which is at most 128. Bytes after the first such byte
+/// may be marked wrongly.
 fn below(eight: u64, bound: u64) -> u64 {
     eight.wrapping_sub(bound) & !eight & HIGH
 }

@@ -1,9 +1,9 @@
-//! What a text of TOML may say twice, by the rules of the Go decoder, which are not quite those of the specification.
+//! What a TOML text may define twice, by the rules of the Go decoder, which differ slightly from the specification.
 //!
-//! The decoder remembers for each *path of keys* (the items of a `[[list]]` share one) whether its table was only implied
-//! by something below it. An implied table may be defined once more; defining it ends that. A dotted key implies its tables
-//! again each time, so `a.b = 1` may be followed by `[a]`, though TOML forbids it, and two such keys may not. A key that was
-//! given a list may be given something else while its path is implied.
+//! For each *path of keys* (shared by the items of a `[[list]]`), the decoder remembers whether its table was only
+//! implied by something below it. An implied table may be defined once more, after which it is no longer implied. A
+//! dotted key implies its tables again each time, so `a.b = 1` may be followed by `[a]`, although TOML forbids it, but
+//! two such keys may not. A key with a list may be redefined while its path is implied.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,15 +11,15 @@ use std::ops::Range;
 
 use super::{MAX_DEPTH, ROOT, TomlContent, TomlEntry, TomlNode};
 
-/// A key where it stands.
+/// A key and its position.
 #[derive(Debug, Clone)]
 pub(super) struct Key<'t> {
     pub(super) name: Cow<'t, str>,
     pub(super) span: Range<usize>,
 }
 
-/// Where keys are defined: a path, and the table that it leads to now. None if what stands there is no table, which hurts
-/// only who defines something in it.
+/// Where keys are defined: a path, and the table that it currently leads to. The table is `None` if the value there is
+/// not a table, which is an error only if something is defined in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TablePlace {
     path: usize,
@@ -35,7 +35,7 @@ impl TablePlace {
 struct Path<'t> {
     depth: u32,
     implied: bool,
-    /// Whether the last value given to it was a list.
+    /// Whether the last value assigned to it was a list.
     list: bool,
     below: BTreeMap<Cow<'t, str>, usize>,
 }
@@ -58,7 +58,7 @@ impl Objection {
     }
 }
 
-/// The tree as far as it is defined.
+/// The tree as defined so far.
 #[derive(Debug)]
 pub(super) struct Definitions<'t> {
     pub(super) nodes: Vec<TomlNode<'t>>,
@@ -77,7 +77,7 @@ impl<'t> Definitions<'t> {
         self.nodes.len() - 1
     }
 
-    /// Says where an inline table ends.
+    /// Sets the end of an inline table.
     pub(super) fn end_at(&mut self, table: usize, end: usize) {
         self.nodes[table].span.end = end;
     }
@@ -87,7 +87,7 @@ impl<'t> Definitions<'t> {
         self.nodes.len() - 1
     }
 
-    /// `[a.b]`
+    /// Defines `[a.b]`.
     pub(super) fn header(&mut self, keys: &[Key<'t>], span: Range<usize>) -> Defined<TablePlace> {
         let Some((last, parents)) = keys.split_last() else { return Ok(TablePlace::ROOT) };
         let parent = self.parents(parents)?;
@@ -101,7 +101,7 @@ impl<'t> Definitions<'t> {
         Ok(place)
     }
 
-    /// `[[a.b]]`
+    /// Defines `[[a.b]]`.
     pub(super) fn list_header(&mut self, keys: &[Key<'t>], span: Range<usize>) -> Defined<TablePlace> {
         let Some((last, parents)) = keys.split_last() else { return Ok(TablePlace::ROOT) };
         let parent = self.parents(parents)?;
@@ -110,7 +110,7 @@ impl<'t> Definitions<'t> {
         Ok(place)
     }
 
-    /// The `a` of `a.b = …`
+    /// Enters the `a` of `a.b = …`.
     pub(super) fn enter(&mut self, place: TablePlace, key: &Key<'t>) -> Defined<TablePlace> {
         let path = self.path(place, key)?;
         self.paths[path].implied = true;
@@ -119,7 +119,7 @@ impl<'t> Definitions<'t> {
         self.inside(place, key)
     }
 
-    /// The same within an inline table, where a key that was given a list stays that.
+    /// The same within an inline table, where a key that has a list cannot be redefined.
     pub(super) fn enter_inline(&mut self, place: TablePlace, key: &Key<'t>) -> Defined<TablePlace> {
         if let Some(entry) = self.entry(place, &key.name)?
             && !matches!(self.nodes[entry.node].content, TomlContent::Table(_))
@@ -129,7 +129,7 @@ impl<'t> Definitions<'t> {
         self.enter(place, key)
     }
 
-    /// `{` behind `key =`
+    /// Opens a `{` after `key =`.
     pub(super) fn inline(
         &mut self,
         place: TablePlace,
@@ -144,7 +144,8 @@ impl<'t> Definitions<'t> {
         Ok((place, place.table.ok_or(Objection::Defined)?))
     }
 
-    /// `{` in a list behind `key =`. Until the list is closed, its tables stand where those of `[[key]]` would.
+    /// Opens a `{` in a list after `key =`. Until the list is closed, its tables are stored where those of `[[key]]`
+    /// would be.
     pub(super) fn inline_item(
         &mut self,
         place: TablePlace,
@@ -157,7 +158,7 @@ impl<'t> Definitions<'t> {
         Ok((place, place.table.ok_or(Objection::Defined)?))
     }
 
-    /// Gives a key its value.
+    /// Assigns a value to a key.
     pub(super) fn set(&mut self, place: TablePlace, key: &Key<'t>, node: usize) -> Defined<()> {
         let path = self.path(place, key)?;
         let path = &mut self.paths[path];
@@ -180,7 +181,8 @@ impl<'t> Definitions<'t> {
         Ok(())
     }
 
-    /// Remembers whether a key's value is a list; for a key without a name, by mistake, of the table around it.
+    /// Remembers whether the value of a key is a list. For an empty key, Go's decoder mistakenly records it for the
+    /// enclosing table.
     pub(super) fn remember_list(&mut self, place: TablePlace, key: &Key<'t>, list: bool) -> Defined<()> {
         let path =
             if key.name.is_empty() && place.path != ROOT { place.path } else { self.path(place, key)? };
@@ -188,7 +190,7 @@ impl<'t> Definitions<'t> {
         Ok(())
     }
 
-    /// The tables above that of a header, implied where they are not there.
+    /// Returns the table above that of a header. Missing tables on the way are implied.
     fn parents(&mut self, keys: &[Key<'t>]) -> Defined<TablePlace> {
         let mut place = TablePlace::ROOT;
         for key in keys {
@@ -203,7 +205,7 @@ impl<'t> Definitions<'t> {
         Ok(place)
     }
 
-    /// Adds a table to the list of tables behind a key.
+    /// Appends a table to the list of tables of a key.
     fn append(&mut self, place: TablePlace, key: &Key<'t>, span: Range<usize>) -> Defined<TablePlace> {
         let list = if let Some(entry) = self.entry(place, &key.name)? {
             entry.node
@@ -218,7 +220,7 @@ impl<'t> Definitions<'t> {
         Ok(TablePlace { path: self.path(place, key)?, table: Some(table) })
     }
 
-    /// What a key leads to: its table, or the last of its list of tables.
+    /// Returns what a key leads to: its table, or the last table of its list.
     fn inside(&mut self, place: TablePlace, key: &Key<'t>) -> Defined<TablePlace> {
         let table =
             match self.entry(place, &key.name)?.map(|entry| (entry.node, &self.nodes[entry.node].content)) {

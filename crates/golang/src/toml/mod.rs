@@ -1,6 +1,6 @@
-//! TOML as the decoder of Go programs (BurntSushi/toml) takes it apart: a tree with the place of everything in it.
+//! Parses TOML as the decoder of Go programs (BurntSushi/toml) does, into a tree with the position of every value.
 //!
-//! The grammar is that of every TOML parser. What may be said twice is not, and has its own file, `define.rs`.
+//! The grammar is that of every TOML parser. What may be defined twice differs; see `define.rs`.
 
 mod define;
 mod receive;
@@ -15,14 +15,15 @@ use toml_parser::{Expected, ParseError, Source};
 
 use self::receive::Receiver;
 
-/// How deep keys, lists and inline tables may nest. Go has no limit but its memory. Here the parser's own stack bounds it;
-/// what people and programs write has four levels.
+/// How deep keys, lists, and inline tables may nest. Go is limited only by its memory. Here the limit is set by the
+/// parser's own stack. Files in practice have four levels.
 pub const MAX_DEPTH: u32 = 200;
 
-/// The parser's own words where it goes no deeper.
+/// The parser's own message when it reaches its depth limit.
 const TOO_DEEP: &str = "cannot recurse further; max recursion depth met";
 
-/// A text of TOML. The nodes lie side by side, so that no depth of nesting can exhaust the stack of whoever drops them.
+/// A parsed TOML text. The nodes are stored side by side, so that dropping a deeply nested document cannot exhaust the
+/// stack.
 #[derive(Debug)]
 pub struct Document<'t> {
     nodes: Vec<TomlNode<'t>>,
@@ -33,18 +34,18 @@ pub struct Document<'t> {
 pub struct TomlRefusal {
     /// What is wrong.
     pub fault: Fault,
-    /// Which bytes.
+    /// The affected bytes.
     pub span: Option<Range<usize>>,
 }
 
 /// What is wrong with a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// It is not TOML, or defines something twice.
+    /// The text is not TOML, or it defines something twice.
     Syntax(String),
     /// A number that does not fit into 64 bits, or a date or time that does not exist.
     OutOfRange(String),
-    /// It nests deeper than [`MAX_DEPTH`].
+    /// The text nests deeper than [`MAX_DEPTH`].
     Depth,
 }
 
@@ -68,10 +69,10 @@ struct TomlNode<'t> {
 enum TomlContent<'t> {
     Text(Cow<'t, str>),
     Boolean(bool),
-    /// A number or a time, of which nobody wants the value; the text is what it is called.
+    /// A number or a time, whose value is not needed. The text is the name of its type.
     Other(&'static str),
     List(Vec<usize>),
-    /// `[[…]]`, which can be added to.
+    /// `[[…]]`, which can be extended.
     Tables(Vec<usize>),
     Table(BTreeMap<Cow<'t, str>, TomlEntry>),
 }
@@ -86,10 +87,10 @@ struct TomlEntry {
 const ROOT: usize = 0;
 
 impl<'t> Document<'t> {
-    /// Reads a text. In time and memory that grow with its length alone.
+    /// Parses a text. Time and memory depend only on its length.
     ///
     /// # Errors
-    /// The first thing for which Go refuses it.
+    /// The first problem for which Go refuses it.
     pub fn parse(text: &'t str) -> Result<Self, TomlRefusal> {
         let source = Source::new(text);
         let tokens = source.lex().into_vec();
@@ -110,7 +111,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// The table that is the document.
+    /// Returns the root table of the document.
     #[must_use]
     pub fn root(&self) -> Value<'_, 't> {
         Value { document: self, node: ROOT }
@@ -129,13 +130,13 @@ impl<'d, 't> Value<'d, 't> {
         &self.document.nodes[self.node].content
     }
 
-    /// Where it stands; for a table the place of its header, or of the key that made it.
+    /// Returns the position of the value. For a table, it is that of its header or of the key that created it.
     #[must_use]
     pub fn span(self) -> Range<usize> {
         self.document.nodes[self.node].span.clone()
     }
 
-    /// What it is called.
+    /// Returns the name of the value's type.
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self.content() {
@@ -147,7 +148,7 @@ impl<'d, 't> Value<'d, 't> {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text if the value is a string.
     #[must_use]
     pub fn text(self) -> Option<&'d Cow<'t, str>> {
         match self.content() {
@@ -156,7 +157,7 @@ impl<'d, 't> Value<'d, 't> {
         }
     }
 
-    /// The boolean, if it is one.
+    /// Returns the boolean if the value is one.
     #[must_use]
     pub fn boolean(self) -> Option<bool> {
         match self.content() {
@@ -165,7 +166,7 @@ impl<'d, 't> Value<'d, 't> {
         }
     }
 
-    /// The items of a list, in either notation.
+    /// Returns the items of a list, in either notation.
     #[must_use]
     pub fn items(self) -> Option<impl ExactSizeIterator<Item = Value<'d, 't>>> {
         match self.content() {
@@ -176,7 +177,7 @@ impl<'d, 't> Value<'d, 't> {
         }
     }
 
-    /// The table, if it is one.
+    /// Returns the table if the value is one.
     #[must_use]
     pub fn table(self) -> Option<Table<'d, 't>> {
         match self.content() {
@@ -194,7 +195,7 @@ pub struct Table<'d, 't> {
 }
 
 impl<'d, 't> Table<'d, 't> {
-    /// Its entries in the order of their keys' bytes: the key, where it first stands, and the value.
+    /// Returns the entries in byte order of their keys: the key, its first position, and the value.
     pub fn entries(self) -> impl Iterator<Item = (&'d str, Range<usize>, Value<'d, 't>)> {
         self.entries.iter().map(move |(name, entry)| {
             (&**name, entry.key.clone(), Value { document: self.document, node: entry.node })

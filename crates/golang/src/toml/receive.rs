@@ -1,4 +1,4 @@
-//! The parser's events, put together into keys, values and tables.
+//! Builds keys, values, and tables from the parser's events.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,28 +16,29 @@ pub(super) struct Receiver<'t> {
     source: Source<'t>,
     pub(super) definitions: Definitions<'t>,
     pub(super) out_of_range: Option<TomlRefusal>,
-    /// Where the header that is being read begins.
+    /// The start of the header that is being read.
     header: usize,
     /// The parts of the key that is being read.
     keys: Vec<Key<'t>>,
     /// The table of the last header.
     table: Level<'t>,
-    /// The inline tables that are open, the innermost last.
+    /// The open inline tables, innermost last.
     inline: Vec<Level<'t>>,
-    /// What is open on the right of a `=`, the innermost last.
+    /// What is open on the right side of a `=`, innermost last.
     open: Vec<Open>,
-    /// The first fault of a key or value. A fault in how they stand together comes before it, so the parser's is apart.
+    /// The first error in a key or value. Structural errors take precedence, so those of the parser are kept
+    /// separately.
     pub(super) error: Option<ParseError>,
-    /// Whether something was refused. What follows makes no sense then.
+    /// Whether something was refused. Everything after that is meaningless.
     refused: bool,
-    /// Whether that was for its depth.
+    /// Whether the depth was the reason.
     pub(super) too_deep: bool,
 }
 
-/// A table that keys are defined in.
+/// A table in which keys are defined.
 struct Level<'t> {
     place: TablePlace,
-    /// The key whose value is awaited.
+    /// The key whose value comes next.
     key: Option<(TablePlace, Key<'t>)>,
 }
 
@@ -76,7 +77,7 @@ impl<'t> Receiver<'t> {
         self.error.report_error(ParseError::new(message).with_unexpected(span));
     }
 
-    /// The result, unless there is an objection, which ends the reading.
+    /// Returns the value, unless there is an objection, which ends the parsing.
     fn allowed<T>(&mut self, result: Result<T, Objection>, span: Span) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -105,7 +106,7 @@ impl<'t> Receiver<'t> {
         }
     }
 
-    /// Gives a value to the key or the list that awaits one.
+    /// Assigns a value to the key or list that is waiting for one.
     fn value(&mut self, node: usize, is_list: bool) {
         if let Some(Open::List { items, .. }) = self.open.last_mut() {
             items.push(node);
@@ -119,8 +120,8 @@ impl<'t> Receiver<'t> {
         self.allowed(result, to_span(&key.span));
     }
 
-    /// Key, `=` and value stand on one line, also in an inline table, which otherwise may span several; the parser lets a
-    /// new line pass there, the Go decoder does not.
+    /// Key, `=`, and value must be on one line, even in an inline table, which may otherwise span several. The parser
+    /// accepts a newline there, but the Go decoder does not.
     fn end_of_line(&mut self, span: Span) {
         if self.refused || self.in_list() {
             return;
@@ -152,7 +153,7 @@ impl<'t> Receiver<'t> {
 }
 
 impl Receiver<'_> {
-    /// Whether there is such a time.
+    /// Returns whether the date or time exists.
     fn is_moment(&mut self, text: &str, span: Span) -> bool {
         let Ok(DeValue::Datetime(moment)) = DeValue::parse(text).map(Spanned::into_inner) else {
             self.refuse("no valid date or time", span);

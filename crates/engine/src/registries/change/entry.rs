@@ -1,12 +1,12 @@
-//! What is different in one entry.
+//! Compares two versions of one entry.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::super::{Mirror, MirrorUse, PullFromMirror, Registry, RegistryEndpoint};
 use super::{Change, Changed, Notice};
 
-/// An entry that was not there. The Machine Config Operator takes it for harmless if it can only concern pulls by digest; it
-/// does not ask whether the entry also blocks or moves its names.
+/// Reports a new entry. The Machine Config Operator considers it harmless if it can only affect pulls by digest; it
+/// does not check whether the entry also blocks or redirects names.
 pub(super) fn added(registry: &Registry) -> Change {
     let only_digests = match registry.mirrors.as_slice() {
         [] => registry.mirror_by_digest_only,
@@ -24,7 +24,7 @@ pub(super) fn removed(registry: &Registry) -> Change {
     change(registry, Changed::EntryRemoved { registry: registry.clone() }, Notice::Drain)
 }
 
-/// Two entries of the same prefix.
+/// Compares two entries with the same prefix.
 pub(super) fn compare(old: &Registry, new: &Registry, changes: &mut Vec<Change>) {
     if old == new {
         return;
@@ -45,7 +45,7 @@ pub(super) fn compare(old: &Registry, new: &Registry, changes: &mut Vec<Change>)
         push(proxy, Notice::Pulls);
     }
     mirrors(&Mirrors::of(old), &Mirrors::of(new), &mut push);
-    // The rule has the last word, also where it does not see what a pull would.
+    // The operator's rule has the last word, even where it misses an effect on pulls.
     if !drains(old, new) {
         for change in &mut found {
             change.notice = change.notice.min(Notice::Pulls);
@@ -56,7 +56,7 @@ pub(super) fn compare(old: &Registry, new: &Registry, changes: &mut Vec<Change>)
     changes.append(&mut found);
 }
 
-/// Whether the Machine Config Operator drains a node for this change of an entry.
+/// Returns whether the Machine Config Operator drains a node for this change to an entry.
 fn drains(old: &Registry, new: &Registry) -> bool {
     let (before, after) = (first_uses(&old.mirrors), first_uses(&new.mirrors));
     let gone = |mirror: &Mirror| !after.contains_key(mirror.endpoint.location.as_str());
@@ -71,7 +71,7 @@ fn drains(old: &Registry, new: &Registry) -> bool {
         || new.mirrors.iter().any(unsafe_now)
 }
 
-/// What the first mirror of each location serves.
+/// Returns what the first mirror for each location serves.
 fn first_uses(mirrors: &[Mirror]) -> HashMap<&str, Option<PullFromMirror>> {
     let uses = mirrors.iter().map(|mirror| (mirror.endpoint.location.as_str(), mirror.pull_from_mirror));
     uses.rev().collect()
@@ -81,10 +81,10 @@ fn is_digest_only(mirror: &Mirror) -> bool {
     mirror.pull_from_mirror == Some(PullFromMirror::DigestOnly)
 }
 
-/// A mirror with the pulls that it serves. A place that serves digests and tags by two lines is two of these.
+/// A mirror with the pulls that it serves. A location listed once for digests and once for tags counts as two.
 type Used<'a> = (MirrorUse, &'a Mirror);
 
-/// The mirrors of an entry in order, and the first of each location and use.
+/// The mirrors of an entry in order, and the first one for each location and use.
 struct Mirrors<'a> {
     list: Vec<Used<'a>>,
     first: HashMap<(MirrorUse, &'a str), &'a Mirror>,
@@ -102,7 +102,7 @@ impl<'a> Mirrors<'a> {
         self.first.contains_key(&key(mirror))
     }
 
-    /// Those that the other has not, in order.
+    /// Returns the mirrors that `other` does not have, in order.
     fn without<'m>(&'m self, other: &'m Self) -> impl Iterator<Item = &'m Used<'a>> {
         self.list.iter().filter(|mirror| !other.has(mirror))
     }
@@ -134,7 +134,7 @@ fn mirrors(old: &Mirrors<'_>, new: &Mirrors<'_>, push: &mut impl FnMut(Changed, 
 
 fn come_and_go(old: &Mirrors<'_>, new: &Mirrors<'_>, push: &mut impl FnMut(Changed, Notice)) {
     let mut gone: Vec<Option<&Used<'_>>> = old.without(new).map(Some).collect();
-    // By location, since what comes may only serve other pulls than what goes.
+    // Grouped by location, because an added mirror may only change which pulls a removed one served.
     let mut at: HashMap<&str, VecDeque<usize>> = HashMap::new();
     for (index, mirror) in gone.iter().flatten().enumerate() {
         at.entry(location(mirror)).or_default().push_back(index);
@@ -166,7 +166,7 @@ fn order(old: &Mirrors<'_>, new: &Mirrors<'_>, push: &mut impl FnMut(Changed, No
     if before == after {
         return;
     }
-    // In another order a tag may stand for another image.
+    // In a different order, a tag may resolve to a different image.
     let tags = |order: &[(MirrorUse, String)]| -> Vec<_> {
         order.iter().filter(|(serves, _)| *serves != MirrorUse::DigestOnly).cloned().collect()
     };

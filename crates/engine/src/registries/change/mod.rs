@@ -1,7 +1,7 @@
-//! What becomes of pulls when one `registries.conf` replaces another, and who could notice.
+//! How pulls are affected when one `registries.conf` replaces another, and who can notice.
 //!
-//! The ladder of [`Notice`] follows the Machine Config Operator, which decides by the same comparison whether it drains a
-//! node; what it does not look at and a pull may still notice has a step of its own.
+//! The levels of [`Notice`] follow the Machine Config Operator, which uses the same comparison to decide whether to
+//! drain a node. Changes that it does not consider but that pulls may notice have a level of their own.
 
 mod entry;
 #[cfg(test)]
@@ -16,17 +16,17 @@ use super::{ConfFile, MirrorUse, Registry};
 /// One difference between two files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// The prefix of the entry that changed; `None` for the whole file.
+    /// The prefix of the entry that changed, or `None` for a change to the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
-    /// What is different.
+    /// What changed.
     #[serde(flatten)]
     pub what: Changed,
-    /// Who could notice.
+    /// Who can notice.
     pub notice: Notice,
 }
 
-/// What is different between two files.
+/// The kinds of changes between two files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "kebab-case")]
 pub enum Changed {
@@ -35,29 +35,29 @@ pub enum Changed {
         /// The entry.
         registry: Registry,
     },
-    /// An entry is gone.
+    /// An entry was removed.
     EntryRemoved {
-        /// What it was.
+        /// The removed entry.
         registry: Registry,
     },
-    /// Its names are pulled from another place.
+    /// The names of the entry are pulled from another place.
     Location {
-        /// From where so far.
+        /// The previous location.
         old: String,
-        /// From where now.
+        /// The new location.
         new: String,
     },
-    /// Its location may be asked or not.
+    /// Pulls from the location were blocked or unblocked.
     Blocked {
         /// Whether it is blocked now.
         now: bool,
     },
-    /// What connections to a place are accepted.
+    /// Whether insecure connections to a place are accepted has changed.
     Insecure {
-        /// The mirror; none for the location of the entry.
+        /// The mirror, or `None` for the location of the entry.
         #[serde(skip_serializing_if = "Option::is_none")]
         mirror: Option<String>,
-        /// Whether plain HTTP and any certificate are accepted now.
+        /// Whether plain HTTP and unverified certificates are accepted now.
         now: bool,
     },
     /// A new mirror.
@@ -67,82 +67,83 @@ pub enum Changed {
         /// Which pulls it serves.
         serves: MirrorUse,
     },
-    /// A mirror is gone.
+    /// A mirror was removed.
     MirrorRemoved {
-        /// Where it is.
+        /// Where it was.
         mirror: String,
         /// Which pulls it served.
         serves: MirrorUse,
     },
-    /// A mirror serves other pulls.
+    /// A mirror serves different pulls.
     MirrorServes {
         /// Where it is.
         mirror: String,
         /// Which pulls it served.
         old: MirrorUse,
-        /// Which pulls it serves.
+        /// Which pulls it serves now.
         new: MirrorUse,
     },
-    /// The mirrors that stay are asked in another order.
+    /// The remaining mirrors are tried in a different order.
     MirrorsReordered {
-        /// All mirrors in their order now.
+        /// All mirrors in their new order.
         order: Vec<String>,
     },
-    /// Nothing else in the entry is a reason to drain, but the Machine Config Operator takes it for one: of a mirror that is
-    /// listed for digests and for tags it compares both lines with the first.
+    /// Nothing else in the entry is a reason to drain, but the Machine Config Operator drains anyway: if a mirror is
+    /// listed once for digests and once for tags, it compares both lines with the first one.
     Misread,
-    /// What a proxying registry is told to ask.
+    /// The upstream that a proxying registry is told to use has changed.
     NamespaceProxy {
-        /// The place that is told.
+        /// The location of that registry.
         place: String,
-        /// Upstream so far.
+        /// The previous upstream.
         old: String,
-        /// Upstream now.
+        /// The new upstream.
         new: String,
     },
-    /// Where names without a registry are looked for.
+    /// The registries searched for names without a registry have changed.
     SearchRegistries {
-        /// So far; none if the file does not say.
+        /// The previous list, or `None` if the file did not set it.
         old: Option<Vec<String>>,
-        /// Now.
+        /// The new list, or `None` if the file does not set it.
         new: Option<Vec<String>>,
     },
-    /// What a short name stands for.
+    /// The target of a short name has changed.
     Alias {
         /// The short name.
         name: String,
-        /// The repository so far.
+        /// The previous repository.
         old: Option<String>,
-        /// The repository now.
+        /// The new repository.
         new: Option<String>,
     },
-    /// Another setting of the whole file.
+    /// Another setting of the whole file has changed.
     Setting {
         /// Its key.
         key: &'static str,
-        /// So far.
+        /// The previous value.
         old: Option<String>,
-        /// Now.
+        /// The new value.
         new: Option<String>,
     },
 }
 
-/// Who could notice a change, least first.
+/// Who can notice a change, from least to most disruptive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notice {
-    /// Nobody: what could be asked still can, and what is new serves pulls by digest, which are the same from anywhere.
+    /// Nobody: all existing sources remain, and new ones only serve pulls by digest, which give the same result from
+    /// any source.
     Nobody,
-    /// The next pulls may, and the Machine Config Operator does not drain for it.
+    /// The next pulls may notice. The Machine Config Operator does not drain for it.
     Pulls,
-    /// Pods that are restarted during the change may; the Machine Config Operator drains the node first.
+    /// Pods that restart during the change may notice. The Machine Config Operator drains the node first.
     Drain,
-    /// The Machine Config Operator has no rule for the file, and so drains and reboots.
+    /// The Machine Config Operator has no rule for the file, so it drains and reboots.
     Reboot,
 }
 
 impl Notice {
-    /// Who could notice any of the changes; `None` if nothing changed.
+    /// Returns who can notice any of the changes, or `None` if nothing changed.
     #[must_use]
     pub fn of(changes: &[Change]) -> Option<Self> {
         changes.iter().map(|change| change.notice).max()
@@ -150,7 +151,7 @@ impl Notice {
 }
 
 impl ConfFile {
-    /// What is different when `new` replaces this file: entries by prefix, then what is about the whole file.
+    /// Returns what changes when `new` replaces this file: first entries by prefix, then settings of the whole file.
     #[must_use]
     pub fn changes_to(&self, new: &Self) -> Vec<Change> {
         let (before, after) = (by_prefix(&self.registries), by_prefix(&new.registries));
@@ -206,7 +207,7 @@ impl ConfFile {
     }
 }
 
-/// Of several entries with one prefix only the first counts.
+/// If several entries have the same prefix, only the first one counts.
 fn by_prefix(registries: &[Registry]) -> BTreeMap<&str, &Registry> {
     let mut entries = BTreeMap::new();
     for registry in registries {

@@ -1,19 +1,19 @@
-//! The plain form of a file, as programs write it, read line by line straight into fields.
+//! Reads the plain form of a file, as programs write it, line by line straight into fields.
 //!
-//! A second decoder needs a reason. A tree of all keys and values costs many times what is in it: for a file of a thousand
-//! registries with a mirror each, a run of the plugin takes 5.4 million instructions with this decoder and 13.8 million without
-//! (8.4 thousand saved for each registry; with a single registry it is 14 thousand of a million). The cost tests hold the plugin
-//! to 5.75 thousand for each registry that is not asked. Both figures: `valgrind --tool=callgrind`, the shipped build, Secrets
-//! from a folder.
+//! A second decoder needs a reason. A tree of all keys and values costs many times more than its content: with a
+//! thousand registries that have one mirror each, a run of the plugin takes 5.4 million instructions with this decoder
+//! and 13.8 million without. It saves 8.4 thousand for each registry; with a single registry, it saves 14 thousand of a
+//! million. The cost tests limit the plugin to 5.75 thousand for each registry that the pull does not use. Both figures
+//! come from `valgrind --tool=callgrind` with the shipped build and Secrets from a folder.
 //!
-//! Whatever is not plain (escapes, inline tables, aliases, unknown or repeated keys, a comment behind a value) is left to
-//! [`super::tree`], which also has the words for what is wrong: nothing is refused here.
+//! Anything else (escapes, inline tables, aliases, unknown or repeated keys, a comment after a value) is left to
+//! [`super::tree`], which also has the error messages. This module refuses nothing.
 
 use std::borrow::Cow;
 
 use super::{RawConf, RawEndpoint, RawRegistry};
 
-/// The fields of `text`, if it is plain.
+/// Returns the fields of `text` if it is plain.
 pub(super) fn decode(text: &str) -> Option<RawConf<'_>> {
     let mut conf = RawConf::default();
     let mut table = Table::Top;
@@ -31,7 +31,8 @@ pub(super) fn decode(text: &str) -> Option<RawConf<'_>> {
             "[[registry.mirror]]" => {
                 let mirrors = &mut conf.registries.last_mut()?.mirrors;
                 if mirrors.is_empty() {
-                    // Most have one or two; the usual four would be most of the memory of a large file.
+                    // Most registries have one or two mirrors; the default capacity of four would dominate the memory
+                    // of a large file.
                     mirrors.reserve_exact(2);
                 }
                 mirrors.push(RawEndpoint::default());
@@ -41,7 +42,7 @@ pub(super) fn decode(text: &str) -> Option<RawConf<'_>> {
             pair => {
                 let (key, value) = split(pair, b'=')?;
                 let field = set(&mut conf, table, trim(key), trim(value))?;
-                // A key that is there twice is an error, and not ours to tell.
+                // A repeated key is an error, which the tree decoder reports.
                 (seen & field == 0).then_some(())?;
                 seen |= field;
             }
@@ -50,7 +51,7 @@ pub(super) fn decode(text: &str) -> Option<RawConf<'_>> {
     Some(conf)
 }
 
-/// Which table the lines belong to.
+/// The table that the current lines belong to.
 #[derive(Clone, Copy)]
 enum Table {
     Top,
@@ -58,7 +59,7 @@ enum Table {
     Mirror,
 }
 
-/// Sets a field of the table and returns the field's bit.
+/// Sets a field of the table and returns the bit of that field.
 fn set<'t>(conf: &mut RawConf<'t>, table: Table, key: &str, value: &'t str) -> Option<u8> {
     let field = match table {
         Table::Top => match key {
@@ -134,7 +135,7 @@ fn boolean(value: &str) -> Option<bool> {
     }
 }
 
-/// A text in quotes with nothing in it that needs to be looked at.
+/// Parses a quoted string that needs no unescaping.
 fn text(value: &str) -> Option<Cow<'_, str>> {
     let quote = value.bytes().next().filter(|byte| is_quote(*byte))?;
     let content = value.get(1..)?.strip_suffix(char::from(quote))?;
@@ -142,7 +143,7 @@ fn text(value: &str) -> Option<Cow<'_, str>> {
     (is_plain(content) && special == 0).then_some(Cow::Borrowed(content))
 }
 
-/// A list of such texts on one line.
+/// Parses a list of such strings on one line.
 fn texts(value: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut rest = trim(value.strip_prefix('[')?.strip_suffix(']')?);
     let mut texts = Vec::new();
@@ -162,18 +163,18 @@ fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'')
 }
 
-/// TOML allows no control characters but the tab, also in comments.
+/// TOML allows no control characters except the tab, even in comments.
 fn is_plain(text: &str) -> bool {
     count(text, |byte| (byte < b' ' && byte != b'\t') || byte == 0x7f) == 0
 }
 
-/// How many bytes are so. To the end, many at a time, which is faster than to stop at the first.
+/// Counts the matching bytes. Reading to the end, many bytes at a time, is faster than stopping at the first match.
 fn count(text: &str, is_so: impl Fn(u8) -> bool) -> usize {
     text.bytes().filter(|byte| is_so(*byte)).count()
 }
 
-/// What is before and behind the first `byte`, which is ASCII. Lines and keys are short: to look at their bytes one by one is
-/// faster than to set up a search.
+/// Splits at the first `byte`, which must be ASCII. Lines and keys are short, so comparing byte by byte is faster than
+/// setting up a search.
 fn split(text: &str, byte: u8) -> Option<(&str, &str)> {
     let at = text.bytes().position(|found| found == byte)?;
     Some((text.get(..at)?, text.get(at + 1..)?))

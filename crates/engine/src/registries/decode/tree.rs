@@ -1,9 +1,9 @@
-//! The whole of TOML: names match exactly or else without regard to case, unknown keys are passed over and
-//! reported, a wrong type refuses the file.
+//! Decodes all of TOML. Keys match exactly or else case-insensitively, unknown keys are ignored and reported, and a
+//! value of the wrong type refuses the file.
 //!
-//! Go fills what it already has. A field that a table names twice, in letters of different case, is filled twice, in the
-//! random order of a map: texts and truths are those of the last, the items of lists are merged one by one. Here the order
-//! is always that of the bytes, in which the exact spelling comes last; and a finding says that Go leaves it to chance.
+//! Go fills a value that already exists. If a table spells a key twice in different case, Go fills the field twice, in
+//! the random order of a map: the last string or boolean wins, and list items are merged one by one. Here the order is
+//! always byte order, in which the exact spelling comes last, and a finding says that Go leaves the result to chance.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::json::names_field;
 use pullwright_golang::toml::{Document, Fault, Table, Value};
 
-/// Decodes `text`; what was passed over is added to `findings`.
+/// Decodes `text` and adds what it ignores to `findings`.
 pub(super) fn decode<'t>(text: &'t str, findings: &mut Vec<Finding>) -> Result<RawConf<'t>, ConfError> {
     let document = parse(text)?;
     let mut conf = RawConf::default();
@@ -38,7 +38,7 @@ pub(super) fn decode<'t>(text: &'t str, findings: &mut Vec<Finding>) -> Result<R
     Ok(conf)
 }
 
-/// Decodes a file that has aliases and nothing else.
+/// Decodes a file that contains only aliases.
 pub(super) fn decode_aliases(text: &str) -> Result<BTreeMap<String, Cow<'_, str>>, ConfError> {
     let document = parse(text)?;
     let mut aliases = BTreeMap::new();
@@ -81,7 +81,7 @@ const MIRROR: &[&str] = &["location", "insecure", "pull-from-mirror", "namespace
 const VERSION1: &[&str] = &["search", "insecure", "block"];
 const VERSION1_LIST: &[&str] = &["registries"];
 const ALIASES_ALONE: &[&str] = &["aliases"];
-/// No table has more fields than this one.
+/// No table has more fields than a registry.
 const MOST_FIELDS: usize = REGISTRY.len();
 
 struct Decoder<'f> {
@@ -110,7 +110,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// Go's decoder forgets to complain where a map is wanted and something else stands there, so it has no aliases then.
+    /// If the value is not a table, Go's decoder forgets to report an error, so the file has no aliases.
     fn aliases<'t>(
         &mut self,
         value: Value<'_, 't>,
@@ -148,7 +148,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// Calls `set` for each entry of a table that is one of `names`, with the name as we spell it.
+    /// Calls `set` for each table entry whose key is one of `names`, with the name as spelled in `names`.
     fn fields<'d, 't>(
         &mut self,
         value: Value<'d, 't>,
@@ -197,7 +197,7 @@ fn unknown_key(key: &str, names: &[&str], at: DocPath) -> Finding {
     }
 }
 
-/// A second spelling of a name, which the exact one belongs beside or not.
+/// Reports a second spelling of a key. The exact spelling may or may not be one of the two.
 fn ambiguous_key(name: &str, other: &str, place: TreePlace<'_>) -> Finding {
     let message = format!("{other:?} and {name:?} set the same thing");
     Finding::new(&rules::registries::AMBIGUOUS_KEY, place.key(other).path(), message)
@@ -221,7 +221,7 @@ fn table<'d, 't>(value: Value<'d, 't>, place: TreePlace<'_>) -> Result<Table<'d,
     value.table().ok_or_else(|| place.wrong_type("a table", value))
 }
 
-/// Fills the items of a list: those that it has already, unless it is given more of them now.
+/// Fills the items of a list. Existing items are filled again, unless the new list is longer.
 fn list<'d, 't, T: Default>(
     target: &mut Vec<T>,
     value: Value<'d, 't>,
@@ -244,7 +244,7 @@ fn strings<'t>(value: Value<'_, 't>, place: TreePlace<'_>) -> Result<Vec<Cow<'t,
     items.enumerate().map(|(index, item)| string(item, place.index(index))).collect()
 }
 
-/// Where the decoder is, as a chain on the stack: a path is only built when there is something to say.
+/// The decoder's position, as a chain on the stack. A path is built only when there is something to report.
 #[derive(Clone, Copy)]
 struct TreePlace<'p> {
     parent: Option<&'p TreePlace<'p>>,
