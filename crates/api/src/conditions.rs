@@ -1,4 +1,4 @@
-//! The list `status.conditions`, with the rules that the Go tools give it.
+//! The list `status.conditions`, which follows the same rules as in Go tools.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 

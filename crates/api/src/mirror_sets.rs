@@ -80,7 +80,7 @@ pub enum MirrorSourcePolicy {
     AllowContactingSource,
 }
 
-// OpenShift's CRDs have a status without fields, from which the API server drops this.
+// OpenShift's CRDs have a status without fields, so the API server drops this field there.
 /// What became of the rules.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MirrorSetStatus {
