@@ -11,7 +11,7 @@ use pullwright_golang::json::{JsonKind, RawValue};
 /// An object that a token is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundObject {
-    /// Its name.
+    /// The name of the object.
     pub name: String,
     /// The UID of the object, empty if the token has none.
     pub uid: String,
