@@ -80,7 +80,7 @@ impl MirrorSetRule {
 pub struct MirrorSet {
     /// The kind of the object.
     pub kind: MirrorSetKind,
-    /// Its `metadata.name`.
+    /// The `metadata.name` of the object.
     pub name: String,
     /// The rules, in the order of the object.
     pub rules: Vec<MirrorSetRule>,

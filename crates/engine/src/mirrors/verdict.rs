@@ -9,9 +9,9 @@ use pullwright_findings::{Finding, Severity};
 /// An object as messages name it: `ImageDigestMirrorSet/vendor`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ObjectName {
-    /// Its kind.
+    /// The kind of the object.
     pub kind: &'static str,
-    /// Its `metadata.name`.
+    /// The `metadata.name` of the object.
     pub name: String,
 }
 

@@ -22,7 +22,7 @@ type Failure = Box<dyn std::error::Error>;
 /// A scenario, and where it can be played.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// What it shows, as a name.
+    /// The name, which says what it shows.
     pub name: &'static str,
     /// Its namespace.
     pub namespace: &'static str,

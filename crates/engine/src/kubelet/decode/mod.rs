@@ -70,7 +70,7 @@ struct Decoder {
     strict: Vec<StrictFault>,
 }
 
-/// The fields of one of the kubelet's structs, each with the function that reads it into `T`.
+/// The fields of one of the kubelet's structs, each with the function that reads it into `T`: every listed field is read.
 type Fields<T> = [(&'static str, Read<T>)];
 type Read<T> = fn(&mut Decoder, &mut T, RawValue<'_>, &Location) -> Result<(), DecodeError>;
 
