@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: us and the peer side by side in one run, as ratios; and the tier of tests that holds what the plugin
-//! and the command line cost.
+//! `cargo xtask bench`: measures our programs and their peers side by side in one run, as ratios; and the tier of tests that
+//! bounds the cost of the plugin and the command line.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,8 @@ fn engine(arguments: &[&str]) -> Result<bool, String> {
     succeed(command.arg("--oracle").arg(program).args(arguments)).map(|()| true)
 }
 
-/// Instructions for one source must not grow with their number: the program says so, and fails if they do.
+/// The number of instructions per source must not grow with the number of sources: the program checks this and fails if it
+/// does.
 fn mirrors(arguments: &[&str]) -> Result<bool, String> {
     programs::ensure(Tier::Tracer).map_err(|missing| format!("cannot count instructions here: {missing}"))?;
     let program = shipped("pullwright-oracle", "pullwright-bench-mirrors")?;
@@ -55,8 +56,8 @@ fn images(arguments: &[&str]) -> Result<bool, String> {
     succeed(command.arg(service).args(arguments)).map(|()| true)
 }
 
-/// The instructions, the memory and the size of the plugin as it is shipped, against their bounds; and the instructions of the
-/// command line, which grow with its input and not faster.
+/// Checks the instructions, memory and size of the shipped plugin against their bounds, and that the instructions of the
+/// command line grow no faster than its input.
 pub(crate) fn cost() -> Outcome {
     if let Err(missing) = programs::ensure(Tier::Tracer) {
         return missing.into();
@@ -73,8 +74,8 @@ pub(crate) fn cost() -> Outcome {
     test(command.arg("--show-output"))
 }
 
-/// Builds a package's programs as they are shipped, by itself: together with another it would get features that only the
-/// other needs.
+/// Builds a package's programs as they are shipped, one package at a time: built together with another, it would get
+/// features that only the other needs.
 fn shipped(package: &str, program: &str) -> Result<PathBuf, String> {
     succeed(&mut cargo(&["build", "--profile", "dist", "--package", package, "--bins"]))?;
     Ok(target().join("dist").join(program))

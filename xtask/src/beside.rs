@@ -1,4 +1,4 @@
-//! A tier that mostly waits, run beside those that compute. What it prints is shown when it has ended, in one piece.
+//! Runs a tier that mostly waits in parallel with those that compute. Its output is shown in one piece when it has ended.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Command;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::cargo::{ended, passed_in, shown};
 use crate::tier::Outcome;
 
-/// A tier that was begun.
+/// A running tier.
 pub(crate) struct Beside {
     begun: Instant,
     running: JoinHandle<Ended>,
@@ -21,7 +21,7 @@ struct Ended {
 }
 
 impl Beside {
-    /// Begins the tests of `command`, or nothing if there is a reason not to.
+    /// Starts the tests of `command`, or nothing if there is a reason not to.
     pub(crate) fn begin(command: Result<Command, Outcome>) -> Self {
         let begun = Instant::now();
         let running = std::thread::spawn(move || {
@@ -34,7 +34,7 @@ impl Beside {
         Self { begun, running }
     }
 
-    /// Waits for its end, shows what it printed, and says what it came to and how long it took.
+    /// Waits for the end, prints the output, and returns the outcome and the duration.
     pub(crate) fn end(self) -> (Outcome, Duration) {
         let Ok(Ended { outcome, printed, took }) = self.running.join() else {
             let why = "the thread that ran it broke off".to_owned();
@@ -47,7 +47,7 @@ impl Beside {
     }
 }
 
-/// Runs tests like [`crate::cargo::test`], and keeps what they print.
+/// Runs tests like [`crate::cargo::test`], but keeps the output.
 fn test(mut command: Command) -> (Outcome, Vec<String>) {
     let shown = shown(&command);
     let mut printed = vec![format!("$ {shown}")];
@@ -55,7 +55,7 @@ fn test(mut command: Command) -> (Outcome, Vec<String>) {
         let child = command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
         Ok((reader, child))
     });
-    // The command holds the writing ends, and the reading ends when nobody has one.
+    // The command holds the writing ends of the pipe, and reading ends only when all of them are closed.
     drop(command);
     let (reader, mut child) = match begun {
         Ok(begun) => begun,

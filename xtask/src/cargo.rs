@@ -1,4 +1,4 @@
-//! Running cargo and other programs: output is shown as it comes, test counts are read from it.
+//! Runs cargo and other programs: shows the output as it comes, and reads the test counts from it.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -11,27 +11,27 @@ pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// Where cargo puts what it builds.
+/// The folder for cargo's build output.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| workspace().join("target"), |path| workspace().join(path))
 }
 
-/// Where built programs are kept between runs, outside of the source tree.
+/// The folder that keeps built programs between runs, outside of the source tree.
 pub(crate) fn cache() -> PathBuf {
     let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     base.or_else(home).unwrap_or_else(std::env::temp_dir).join("pullwright")
 }
 
-/// `cargo` with these arguments, in the workspace.
+/// Returns `cargo` with these arguments, in the workspace.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(workspace());
     command
 }
 
-/// Whether a program can be started by name.
+/// Whether a program is in `PATH`.
 pub(crate) fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
@@ -56,7 +56,7 @@ pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// Runs a command whose output has the closing lines of Rust's test harness, and adds up what passed.
+/// Runs a command that prints the summary lines of Rust's test harness, and adds up the passed tests.
 pub(crate) fn test(command: &mut Command) -> Outcome {
     let shown = shown(command);
     println!("$ {shown}");
@@ -76,7 +76,7 @@ pub(crate) fn test(command: &mut Command) -> Outcome {
     ended(&shown, child.wait(), passed)
 }
 
-/// What tests came to that ended so, of which `passed` passed.
+/// Returns the outcome of tests that ended with this status, of which `passed` passed.
 pub(crate) fn ended(shown: &str, ended: io::Result<ExitStatus>, passed: u64) -> Outcome {
     match ended {
         Ok(status) if !status.success() => Outcome::Failed { why: format!("{shown}: {status}") },
@@ -86,7 +86,7 @@ pub(crate) fn ended(shown: &str, ended: io::Result<ExitStatus>, passed: u64) -> 
     }
 }
 
-/// The count in `test result: ok. 12 passed; 0 failed; …` or in `12 passed, 0 failed`.
+/// Returns the count in `test result: ok. 12 passed; 0 failed; …` or in `12 passed, 0 failed`.
 pub(crate) fn passed_in(line: &str) -> Option<u64> {
     let counts = line.strip_prefix("test result: ok. ").unwrap_or(line);
     counts.split_once(" passed")?.0.parse().ok()

@@ -10,7 +10,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     show().map(|()| true)
 }
 
-/// The demo as a test: it fails when a step does not go as it is told.
+/// The demo as a test: it fails if a step does not go as described.
 pub(crate) fn tier() -> Outcome {
     match show() {
         Ok(()) => Outcome::Passed { tests: None },

@@ -1,4 +1,4 @@
-//! The tier that reads what we are built from: licences, duplicate versions, forbidden crates and where each comes from.
+//! The tier that checks our dependencies: licences, duplicate versions, forbidden crates and where each comes from.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use crate::cargo::{cache, cargo, check, succeed};
 use crate::machine::Missing;
 use crate::tier::Outcome;
 
-/// The version of cargo-deny. The cache has a folder for each.
+/// The version of cargo-deny. The cache has a folder for each version.
 const VERSION: &str = "0.20.2";
 
-/// Checks the workspace against `deny.toml`. Advisories are left out: they need a database that changes every day, and a test
-/// that fails for that reason fails on a commit that is innocent.
+/// Checks the workspace against `deny.toml`. Advisories are left out: they need a database that changes every day, so the
+/// test would fail on commits that did nothing wrong.
 pub(crate) fn tier() -> Outcome {
     match ensure() {
         Ok(program) => {
@@ -23,7 +23,7 @@ pub(crate) fn tier() -> Outcome {
     }
 }
 
-/// The program, built into the cache the first time.
+/// Returns the program; builds it into the cache the first time.
 fn ensure() -> Result<PathBuf, Missing> {
     let folder = cache().join("programs").join(format!("cargo-deny-{VERSION}"));
     let program = folder.join("bin/cargo-deny");
@@ -39,7 +39,7 @@ fn build(folder: &Path) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let objects = folder.join("target");
     let root = folder.display().to_string();
-    // Not optimised: it runs for a second, and takes minutes to build as it is.
+    // Not optimised: it runs for a second, and already takes minutes to build.
     let mut command =
         cargo(&["install", "cargo-deny", "--version", VERSION, "--locked", "--debug", "--root", &root]);
     succeed(command.env("CARGO_TARGET_DIR", &objects).env("CARGO_PROFILE_DEV_DEBUG", "0"))?;

@@ -1,13 +1,13 @@
-//! `cargo xtask fuzz`: the parsers under libFuzzer, built with the stable toolchain.
+//! `cargo xtask fuzz`: fuzzes the parsers with libFuzzer, built with the stable toolchain.
 //!
-//! Coverage comes from LLVM's own pass, which needs no nightly compiler and no further program.
+//! Coverage comes from LLVM's own pass, which needs no nightly compiler and no other program.
 
 use std::process::Command;
 
 use crate::cargo::{cache, has, succeed, target as cargo_target, workspace};
 use crate::tier::Outcome;
 
-/// What is fuzzed: one target per parser, named as in `fuzz/fuzz_targets`.
+/// The fuzz targets: one per parser, named as in `fuzz/fuzz_targets`.
 const TARGETS: &[&str] = &[
     "reference",
     "registries_conf",
@@ -24,7 +24,7 @@ const TARGETS: &[&str] = &[
     "protobuf",
 ];
 
-/// The flags with which libFuzzer sees which branches a text takes.
+/// The flags that let libFuzzer see which branches an input takes.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions -Coverflow-checks \
@@ -64,7 +64,7 @@ fn build() -> Result<(), String> {
     succeed(command.env("RUSTFLAGS", COVERAGE).env("CARGO_TARGET_DIR", target_dir()))
 }
 
-/// Naming the host as target keeps the coverage flags away from build scripts.
+/// Naming the host as the target keeps the coverage flags away from build scripts.
 const HOST: &str = env!("XTASK_HOST");
 
 fn target_dir() -> std::path::PathBuf {
@@ -88,7 +88,7 @@ fn fuzz(targets: &[&str], seconds: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs a target; libFuzzer says a great deal, of which only a failure and one number are of interest.
+/// Runs a target; libFuzzer prints a lot, of which only a failure and one number matter.
 fn executed(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("starting {command:?}: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,9 +1,9 @@
-//! `cargo xtask gen`: writes the files that are made from the source, or compares them with it (`--check`). The crate that has the
-//! source makes each of them, so that this program does not need what those crates need.
+//! `cargo xtask gen`: writes the files that are generated from the source, or compares them with it (`--check`). The crate
+//! with the source generates each of them, so that this program does not need the dependencies of those crates.
 
 use crate::cargo::{cargo, succeed};
 
-/// The package and its example that writes something, and where, from the top of the repository.
+/// The package, the example in it that generates the file, and the path relative to the repository.
 const GENERATED: [(&str, &str, &str); 2] =
     [("pullwright-api", "crds", "deploy/crds"), ("pullwright-findings", "page", "docs/findings.md")];
 

@@ -1,5 +1,5 @@
-//! The Go toolchain that builds the real programs: the machine's own where it is new enough, else the one that our go.mod
-//! files ask for, brought into the cache by whatever Go there is.
+//! The Go toolchain that builds the real programs: the machine's own if it is new enough, otherwise the one that our go.mod
+//! files require, which the installed Go downloads into the cache.
 
 use std::{
     fmt,
@@ -15,10 +15,10 @@ use crate::{
     machine::{Missing, find, install},
 };
 
-/// The package with Debian's Go. It may be too old to build with, and still be able to download.
+/// The package with Debian's Go. It may be too old to build with, but it can still download.
 pub(crate) const PACKAGE: &str = "golang-go";
 
-/// A Go that is new enough.
+/// A Go toolchain that is new enough.
 #[derive(Debug)]
 pub(crate) struct Go {
     program: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) struct Go {
 }
 
 impl Go {
-    /// Finds it, or brings it here.
+    /// Finds or downloads it.
     pub(crate) fn ensure() -> Result<Self, Missing> {
         let needed = needed()?;
         if find("go").is_none() {
@@ -37,7 +37,7 @@ impl Go {
         Self::with(found, needed, &cache().join("go"))
     }
 
-    /// `found` itself if it is new enough, else what it brings into the folder `modules`.
+    /// Uses `found` itself if it is new enough, otherwise the toolchain that it downloads into the folder `modules`.
     fn with(found: PathBuf, needed: Version, modules: &Path) -> Result<Self, Missing> {
         let [version, system, architecture] = ask(&found)?;
         match Version::parse(&version) {
@@ -46,12 +46,12 @@ impl Go {
         }
     }
 
-    /// `go` in the folder of a module.
+    /// Returns `go` in the folder of a module.
     pub(crate) fn command(&self, folder: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir(folder);
         if self.brought {
-            // It is the one that is wanted, and it knows where its own files are.
+            // It is already the right version, and it knows where its own files are.
             command.env("GOTOOLCHAIN", "local").env_remove("GOROOT");
         }
         command
@@ -63,7 +63,7 @@ impl Go {
 struct Version([u32; 3]);
 
 impl Version {
-    /// Reads `1.26.6`, or `go1.26.6` with or without something behind it.
+    /// Parses `1.26.6`, or `go1.26.6` with or without a suffix.
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.trim_start_matches("go").split('.').map(|number| {
             number.split(|other: char| !other.is_ascii_digit()).next().unwrap_or_default().parse().ok()
@@ -80,7 +80,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The lowest version that builds all our modules: the highest of their `go` lines.
+/// Returns the lowest version that builds all our modules: the highest of their `go` lines.
 fn needed() -> Result<Version, Missing> {
     let mut needed = Version([1, 0, 0]);
     for module in
@@ -96,20 +96,20 @@ fn needed() -> Result<Version, Missing> {
     Ok(needed)
 }
 
-/// The folders of the modules that are built here.
+/// Returns the folders of the modules that are built here.
 fn modules() -> std::io::Result<Vec<PathBuf>> {
     let tools = fs::read_dir(workspace().join("tools"))?.map(|entry| Ok(entry?.path()));
     tools.chain([Ok(workspace().join("dev/oracle/go"))]).collect()
 }
 
-/// The version in the `go` line of a go.mod.
+/// Returns the version in the `go` line of a go.mod.
 fn asked(requirements: &str) -> Option<Version> {
     requirements.lines().find_map(|line| line.strip_prefix("go ")).and_then(Version::parse)
 }
 
-/// The version of a Go, and the system and architecture that it runs on.
+/// Returns the version of a Go, and the system and architecture that it runs on.
 fn ask(go: &Path) -> Result<[String; 3], Missing> {
-    // Outside of every module, or an old one stumbles over a go.mod that is newer.
+    // Runs outside of every module, because an old Go fails on a newer go.mod.
     let output =
         Command::new(go).args(["env", "GOVERSION", "GOHOSTOS", "GOHOSTARCH"]).current_dir("/").output();
     let said = succeeded(output).map_err(|why| {
@@ -122,8 +122,8 @@ fn ask(go: &Path) -> Result<[String; 3], Missing> {
     Ok([(); 3].map(|()| lines.next().unwrap_or_default()))
 }
 
-/// Has `go` download the toolchain `version` as the module that it is also published as, which the checksum database
-/// vouches for. A Go that knows nothing of toolchains can do that too.
+/// Lets `go` download the toolchain `version` as a module, a form in which it is also published, so that the checksum
+/// database verifies it. Even a Go without support for toolchains can do that.
 fn bring(go: &Path, version: Version, platform: &str, modules: &Path) -> Result<Go, Missing> {
     let failed = |why: &dyn fmt::Display| {
         Missing::new(format!(
@@ -136,7 +136,7 @@ fn bring(go: &Path, version: Version, platform: &str, modules: &Path) -> Result<
     let toolchain = modules.join(&module);
     let brought = Go { program: toolchain.join("bin/go"), brought: true };
     fs::create_dir_all(modules).map_err(|error| failed(&error))?;
-    // Two runs that start together bring it once.
+    // Two runs that start at the same time download it only once.
     let lock = File::create(modules.join(".lock")).map_err(|error| failed(&error))?;
     lock.lock().map_err(|error| failed(&error))?;
     if is_complete(&toolchain) {
@@ -150,7 +150,7 @@ fn bring(go: &Path, version: Version, platform: &str, modules: &Path) -> Result<
     Ok(brought)
 }
 
-/// What a command printed, or the last it said of why it failed.
+/// Returns the output of a command, or the last line of its errors if it failed.
 fn succeeded(output: std::io::Result<Output>) -> Result<String, String> {
     let output = output.map_err(|error| error.to_string())?;
     if output.status.success() {
@@ -160,16 +160,16 @@ fn succeeded(output: std::io::Result<Output>) -> Result<String, String> {
     Err(said.trim().lines().next_back().map_or_else(|| output.status.to_string(), str::to_owned))
 }
 
-/// Whether [`complete`] has come to its end.
+/// Whether [`complete`] has finished.
 fn is_complete(toolchain: &Path) -> bool {
     let go = fs::metadata(toolchain.join("bin/go"));
     go.is_ok_and(|file| file.permissions().mode() & 0o111 != 0)
 }
 
-/// Makes a toolchain of the module's files: a module cannot hold a program that may be executed, nor another go.mod.
+/// Turns the module's files into a toolchain: a module cannot contain executable files or another go.mod.
 fn complete(toolchain: &Path) -> std::io::Result<()> {
     let library = toolchain.join("src");
-    // Left there by a run that was broken off, it cannot be written over.
+    // If an interrupted run left it there, it cannot be overwritten.
     match fs::remove_file(library.join("go.mod")) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => fs::copy(library.join("_go.mod"), library.join("go.mod"))?,
@@ -180,7 +180,7 @@ fn complete(toolchain: &Path) -> std::io::Result<()> {
             programs.push(program?.path());
         }
     }
-    // Last, since it says that everything else is done.
+    // Last, since it marks everything else as done.
     programs.push(toolchain.join("bin/go"));
     programs.iter().try_for_each(|program| fs::set_permissions(program, fs::Permissions::from_mode(0o755)))
 }

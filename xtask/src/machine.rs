@@ -1,10 +1,10 @@
-//! What this machine has and lets us do: programs, Debian's packages, root.
+//! What this machine has and allows: programs, Debian's packages, root.
 
 use std::{env, fmt, fs, os::unix::fs::MetadataExt as _, path::PathBuf, process::Command};
 
 use crate::tier::Outcome;
 
-/// Why a tier cannot run here and what to do about it, in one line.
+/// The reason why a tier cannot run here and what to do about it, in one line.
 #[derive(Debug)]
 pub(crate) struct Missing(String);
 
@@ -26,7 +26,7 @@ impl From<Missing> for Outcome {
     }
 }
 
-/// Who runs this.
+/// The user that runs this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum User {
     Root,
@@ -34,7 +34,7 @@ pub(crate) enum User {
 }
 
 impl User {
-    /// The effective user, if this is Linux.
+    /// Returns the effective user; `None` if this is not Linux.
     pub(crate) fn this() -> Option<Self> {
         // The owner of /proc/self is the effective user.
         let owner = fs::metadata("/proc/self").ok()?.uid();
@@ -42,7 +42,7 @@ impl User {
     }
 }
 
-/// Whether a whole node can be made by `user`.
+/// Whether `user` can create a whole node.
 pub(crate) fn allow_node(user: Option<User>) -> Result<(), Missing> {
     match user {
         Some(User::Root) => Ok(()),
@@ -64,7 +64,7 @@ fn allow_packages(packages: &str, user: Option<User>, apt: bool) -> Result<(), M
     }
 }
 
-/// Installs Debian packages, which are not installed yet.
+/// Installs Debian packages that are not installed yet.
 pub(crate) fn install(packages: &[&str]) -> Result<(), Missing> {
     let names = packages.join(" ");
     allow_packages(&names, User::this(), find("apt-get").is_some())?;
@@ -80,7 +80,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<(), Missing> {
     Err(Missing::new(format!("`apt-get install {names}` failed; run it by hand to see why")))
 }
 
-/// A program on this machine; the same search as the testkit's.
+/// Finds a program on this machine, in the same places as the testkit.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let folders = ["TEST_NODE_BIN", "PATH"].iter().filter_map(env::var_os);
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);

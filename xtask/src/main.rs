@@ -1,4 +1,4 @@
-//! `cargo xtask`: the developer commands. `cargo xtask test` runs every test and says at the end what ran.
+//! `cargo xtask`: the developer commands. `cargo xtask test` runs every test and prints a summary at the end.
 
 mod bench;
 mod beside;

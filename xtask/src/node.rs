@@ -1,4 +1,4 @@
-//! `cargo xtask node`: a node at hand while developing; and the tiers of tests that need real components.
+//! `cargo xtask node`: a node for developing; and the tiers of tests that need real components.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::cargo::{cargo, succeed, test};
 use crate::programs::{self, Tier};
 use crate::tier::Outcome;
 
-/// Sees to the programs, then hands over to the testkit's own program.
+/// Prepares the programs, then runs the testkit's own program.
 pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     let tier = if arguments.contains(&"crio") { Tier::Crio } else { Tier::Node };
     let programs = programs::ensure(tier).map_err(|missing| format!("cannot run a node here: {missing}"))?;
@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     Ok(status.success())
 }
 
-/// Runs tests that need `tier`'s programs with `cargo test` and these arguments.
+/// Runs tests that need the programs of `tier`, with `cargo test` and these arguments.
 pub(crate) fn tier(tier: Tier, arguments: &[&str]) -> Outcome {
     match programs::ensure(tier) {
         Ok(programs) => {
@@ -33,7 +33,7 @@ pub(crate) fn tier(tier: Tier, arguments: &[&str]) -> Outcome {
     }
 }
 
-/// Begins the tests on a node that has our image service in front of containerd. Everything is built before.
+/// Starts the tests on a node with our image service in front of containerd. Builds everything first.
 pub(crate) fn begin_with_images(arguments: &[&str]) -> Beside {
     Beside::begin(with_images(arguments))
 }
@@ -49,7 +49,7 @@ fn with_images(arguments: &[&str]) -> Result<Command, Outcome> {
     Ok(command)
 }
 
-/// Cargo builds a package's programs for its own tests only. The node finds them beside the test's.
+/// Cargo builds a package's programs only for its own tests. The node finds them next to the test's.
 fn build_node_programs() -> Result<(), String> {
     succeed(&mut cargo(&["build", "--package", "pullwright-images", "--package", "pullwright-provider"]))
 }
@@ -57,7 +57,7 @@ fn build_node_programs() -> Result<(), String> {
 /// The testkit's name for containerd behind our image service.
 const WITH_IMAGES: &str = "containerd-with-images";
 
-/// The testkit's own tests on a control plane, and the CRDs on one.
+/// The testkit's own tests on a control plane, and those of the CRDs.
 pub(crate) const CONTROL_PLANE: &[&str] = &[
     "-p",
     "pullwright-testkit",
@@ -73,7 +73,7 @@ pub(crate) const CONTROL_PLANE: &[&str] = &[
 /// Programs that are killed at each of their system calls.
 pub(crate) const KILLED: &[&str] =
     &["-p", "pullwright-handover", "-p", "pullwright-provider", "--test", "it", "--", "killed::"];
-/// The registry client beside skopeo, on a real registry.
+/// The registry client compared with skopeo, on a real registry.
 pub(crate) const CLIENT: &[&str] =
     &["-p", "pullwright-registry", "--features", "real", "--test", "real", "--", "--show-output"];
 /// The plugin with a control plane and a registry.
@@ -88,13 +88,13 @@ pub(crate) const CONTAINERD: &[&str] =
 /// The same, and more, on a node with CRI-O.
 pub(crate) const CRIO: &[&str] =
     &["-p", "pullwright-testkit", "--features", "real", "--test", "node", "--", "--runtime", "crio"];
-/// The plugin's scenarios on a node with containerd, to whose kubelet it answers.
+/// The plugin's scenarios on a node with containerd, whose kubelet it answers.
 pub(crate) const PLUGIN_CONTAINERD: &[&str] =
     &["-p", "pullwright-provider", "--features", "real", "--test", "node", "--", "--runtime", "containerd"];
-/// The image service in front of a containerd by itself: every call both ways.
+/// The image service in front of a containerd without a node: every call both ways.
 pub(crate) const IMAGES_CONFORMANCE: &[&str] =
     &["-p", "pullwright-images", "--features", "real", "--test", "conformance", "--", "--show-output"];
-/// Its scenarios on a node with containerd and the image service in front, to which it hands over files.
+/// The plugin's scenarios on a node with the image service in front of containerd, to which it hands over files.
 pub(crate) const PLUGIN_IMAGES: &[&str] =
     &["-p", "pullwright-provider", "--features", "real", "--test", "node", "--", "--runtime", WITH_IMAGES];
 /// The same on a node with CRI-O.

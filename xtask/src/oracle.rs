@@ -1,4 +1,4 @@
-//! `cargo xtask oracle`: builds the Go program that asks the real libraries and compares the engine with it.
+//! `cargo xtask oracle`: builds the Go program that runs the real libraries, and compares the engine with it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,8 +12,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     Ok(matches!(test(&mut compare(&program, arguments)), Outcome::Passed { .. }))
 }
 
-/// How many sets of mirror objects the tier merges: what the API promises for them is a statement of ours, so the
-/// comparison with the library is worth as much as there are cases.
+/// The number of mirror set cases that the tier merges. The expected result is our own reading of the API, so the comparison
+/// with the library is only as good as the number of cases.
 const MIRROR_SETS: &str = "100000";
 
 /// The comparison as a tier of the tests.
@@ -34,7 +34,7 @@ pub(crate) fn tier(cases: u64) -> Outcome {
     }
 }
 
-/// The Go program for whoever asked for it by name.
+/// Builds the Go program for callers that cannot do without it.
 pub(crate) fn ensure() -> Result<PathBuf, String> {
     build(&Go::ensure().map_err(|missing| missing.to_string())?)
 }

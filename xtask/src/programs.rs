@@ -1,4 +1,4 @@
-//! The real programs that tests use: Go programs are built once into a cache, Debian packages are installed when missing.
+//! The real programs that tests use: Go programs are built once into a cache, missing Debian packages are installed.
 
 use std::{
     env,
@@ -25,22 +25,22 @@ pub(crate) enum Tier {
     Tracer,
     /// etcd and kube-apiserver; needs Go.
     ControlPlane,
-    /// The same and registries to pull from; needs Debian's packages for them.
+    /// Also registries to pull from; needs Debian's packages for them.
     Registry,
-    /// A whole node with containerd; needs root and Debian's packages besides.
+    /// A whole node with containerd; also needs root and more of Debian's packages.
     Node,
-    /// A whole node with CRI-O, which no package brings to every machine.
+    /// A whole node with CRI-O, which is not available as a package everywhere.
     Crio,
 }
 
-/// The programs of a tier, all there.
+/// The programs of a tier, all of them present.
 #[derive(Debug)]
 pub(crate) struct Programs {
     folders: Vec<PathBuf>,
 }
 
 impl Programs {
-    /// Tells a command where the programs are.
+    /// Passes the location of the programs to a command.
     pub(crate) fn pass_to(&self, command: &mut Command) {
         command.env("PULLWRIGHT_PROGRAMS", self.path());
     }
@@ -50,14 +50,14 @@ impl Programs {
     }
 }
 
-/// Go programs of one module, required with its version by `tools/<folder>/go.mod`.
+/// Go programs of one module; `tools/<folder>/go.mod` requires the module and its version.
 struct Module {
     folder: &'static str,
     path: &'static str,
-    /// Each program's name, its package in the module, and the first tier that needs it.
+    /// The name of each program, its package in the module, and the first tier that needs it.
     programs: &'static [(&'static str, &'static str, Tier)],
     tags: &'static str,
-    /// The package whose variables hold the version; the module system does not tell Kubernetes its own.
+    /// The package whose variables contain the version; the module system does not tell Kubernetes its own version.
     version_package: Option<&'static str>,
 }
 
@@ -93,7 +93,7 @@ const MODULES: [Module; 3] = [
     },
 ];
 
-/// Programs that Debian has, with the packages they come in and the first tier that needs them.
+/// Programs from Debian, with their packages and the first tier that needs them.
 const PACKAGES: [(&str, &str, Tier); 10] = [
     ("strace", "strace", Tier::Tracer),
     ("valgrind", "valgrind", Tier::Tracer),
@@ -107,10 +107,10 @@ const PACKAGES: [(&str, &str, Tier); 10] = [
     ("/usr/lib/cni/bridge", "containernetworking-plugins", Tier::Node),
 ];
 
-/// What a machine brings along where CRI-O is at home.
+/// The programs that must already be on a machine for CRI-O.
 const CRIO: [&str; 3] = ["crio", "pinns", "go-crio-credential-provider"];
 
-/// `cargo xtask programs [control-plane]`: makes them all, and says where the Go programs are.
+/// `cargo xtask programs [control-plane]`: prepares them all, and prints where the Go programs are.
 pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     let tier = match arguments {
         [] => Tier::Node,
@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Builds and installs what `tier` needs and is not there yet.
+/// Builds and installs everything that `tier` needs and that is missing.
 pub(crate) fn ensure(tier: Tier) -> Result<Programs, Missing> {
     let packages = lacking(tier, User::this(), |program| find(program).is_some())?;
     if !packages.is_empty() {
@@ -144,8 +144,8 @@ pub(crate) fn ensure(tier: Tier) -> Result<Programs, Missing> {
     Ok(Programs { folders })
 }
 
-/// The packages that `tier` lacks on a machine that `has` certain programs, or why it cannot run there at all. Whoever is not
-/// root is told that before anything else, for nothing else would help.
+/// Returns the packages that `tier` lacks on a machine that `has` certain programs, or the reason why it cannot run there at
+/// all. The lack of root is reported first, because nothing else would help.
 fn lacking(tier: Tier, user: Option<User>, has: impl Fn(&str) -> bool) -> Result<Vec<&'static str>, Missing> {
     if tier >= Tier::Node {
         allow_node(user)?;
@@ -161,7 +161,7 @@ fn lacking(tier: Tier, user: Option<User>, has: impl Fn(&str) -> bool) -> Result
     Ok(packages.map(|(_, package, _)| *package).collect())
 }
 
-/// A module at the version our go.mod pins.
+/// A module at the version that our go.mod pins.
 struct Source {
     folder: PathBuf,
     module: &'static str,
@@ -195,7 +195,7 @@ impl Source {
         })
     }
 
-    /// The folder's name in the cache: another for every version, dependency or flag.
+    /// The name of the folder in the cache: it differs for every version, dependency and flag.
     fn key(&self) -> String {
         let mut hasher = DefaultHasher::new();
         (&self.sums, &self.linker, self.tags).hash(&mut hasher);
@@ -203,12 +203,12 @@ impl Source {
         format!("{name}-{}-{:016x}", self.version, hasher.finish())
     }
 
-    /// Builds one program into `folder` unless it is there.
+    /// Builds one program into `folder` unless it exists.
     fn build(&self, name: &str, package: &str, folder: &Path) -> Result<(), Missing> {
         let failed =
             |why: &dyn fmt::Display| Missing::new(format!("building {name} {}: {why}", self.version));
         fs::create_dir_all(folder).map_err(|error| failed(&error))?;
-        // Two runs that start together build once.
+        // Two runs that start at the same time build it only once.
         let lock = File::create(folder.join(".lock")).map_err(|error| failed(&error))?;
         lock.lock().map_err(|error| failed(&error))?;
         let (partial, program) = (folder.join(format!(".{name}.partial")), folder.join(name));
@@ -246,7 +246,7 @@ impl Source {
     }
 }
 
-/// The version of `module` that a go.mod requires.
+/// Returns the version of `module` that a go.mod requires.
 fn pinned(requirements: &str, module: &str) -> Option<String> {
     let mut words = requirements.lines().map(|line| line.trim_start_matches("require").split_whitespace());
     words.find_map(|mut words| {
@@ -254,7 +254,7 @@ fn pinned(requirements: &str, module: &str) -> Option<String> {
     })
 }
 
-/// Linker flags that tell a Kubernetes program its version.
+/// Returns linker flags that tell a Kubernetes program its version.
 fn version_flags(package: &str, version: &str) -> String {
     let mut numbers = version.trim_start_matches('v').split('.');
     let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every tier of tests, in the order in which a mistake is found cheapest.
+//! `cargo xtask test`: every tier of tests, in the order that finds mistakes at the lowest cost.
 
 use std::ffi::OsStr;
 
@@ -7,12 +7,12 @@ use crate::programs::Tier;
 use crate::tier::Report;
 use crate::{bench, demo, deny, fuzz, node, oracle};
 
-/// How many cases the comparison with the Go libraries runs in each run of the tests.
+/// The number of cases for the comparison with the Go libraries.
 const ORACLE_CASES: u64 = 200_000;
-/// How long each parser is fuzzed in each run of the tests.
+/// The time for fuzzing each parser.
 const FUZZ_SECONDS: u64 = 5;
 
-/// The tier that runs beside others.
+/// The tier that runs in parallel with others.
 const ON_A_NODE: &str = "plugin and image service on a node";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     report.run("edges and command line", || {
         test(&mut cargo(&["test", "--workspace", "--test", "it", "--", "--skip", "killed::"]))
     });
-    // It waits for Pods and for bounds to pass most of the time; the tiers until its end need the processor.
+    // It mostly waits for Pods and timeouts; the tiers that run until its end need the processor.
     let on_a_node = (!fast).then(|| {
         println!("\n── {ON_A_NODE}: begun; what it prints comes when it has ended ──");
         node::begin_with_images(node::PLUGIN_IMAGES)

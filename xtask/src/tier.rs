@@ -1,26 +1,26 @@
-//! Tiers of tests: what each came to, and the table at the end that hides nothing.
+//! Tiers of tests: the outcome of each, and a complete table at the end.
 
 use std::time::{Duration, Instant};
 
 use crate::beside::Beside;
 
-/// What a tier came to.
+/// The outcome of a tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// All of its tests passed. `tests` is how many, or `None` for a check that does not count.
+    /// All of its tests passed. `tests` is their number, or `None` for a check that does not count tests.
     Passed { tests: Option<u64> },
-    /// It ran and something is wrong.
+    /// It ran and something failed.
     Failed { why: String },
     /// It could not run.
     NotRun { why: String },
 }
 
-/// What stands in the table for one tier.
+/// The row of the table for one tier.
 pub(crate) struct Row {
     name: &'static str,
     outcome: Outcome,
     took: Duration,
-    /// Whether this machine may lack what the tier needs, also in CI.
+    /// Whether this machine may lack what the tier needs, even in CI.
     may_be_absent: bool,
 }
 
@@ -31,17 +31,17 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Runs a tier and keeps what it came to.
+    /// Runs a tier and records the outcome.
     pub(crate) fn run(&mut self, name: &'static str, tier: impl FnOnce() -> Outcome) {
         self.push(name, false, tier);
     }
 
-    /// Like [`Self::run`], for a tier whose programs cannot be had everywhere: not run is no failure.
+    /// Like [`Self::run`], for a tier whose programs are not available everywhere: it may be skipped without a failure.
     pub(crate) fn run_if_present(&mut self, name: &'static str, tier: impl FnOnce() -> Outcome) {
         self.push(name, true, tier);
     }
 
-    /// Ends a tier that was begun before.
+    /// Ends a tier that was started before.
     pub(crate) fn end(&mut self, name: &'static str, begun: Beside) {
         println!("\n── {name} ──");
         let (outcome, took) = begun.end();
@@ -62,7 +62,7 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// Prints the table; true if the run as a whole is good.
+    /// Prints the table; returns true if the whole run succeeded.
     pub(crate) fn close(&self, ci: bool) -> bool {
         println!("\n{}", self.table());
         let failed = self.rows.iter().filter(|row| row.is_failure(ci)).count();

@@ -1,4 +1,4 @@
-//! The list `status.conditions`, with the rules that the Go tools give it.
+//! The schema of `status.conditions`, with the validation rules that the Go tools generate for it.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 

@@ -1,4 +1,5 @@
-//! Converts objects of the API into the engine's values. Nothing is checked here: the engine does that, and reports it.
+//! Converts objects of the API into the engine's values. The engine checks them and reports problems; nothing is checked
+//! here.
 
 use pullwright_engine::mirrors;
 

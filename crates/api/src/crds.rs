@@ -34,7 +34,7 @@ fn finish(definition: &mut CustomResourceDefinition) {
     labels.insert(PART_OF.0.to_owned(), PART_OF.1.to_owned());
     for version in &mut definition.spec.versions {
         if let Some(schema) = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut()) {
-            // The name of a Rust type, which is nobody's concern.
+            // The title is the name of a Rust type, which users do not need.
             schema.title = None;
             no_nulls(schema);
         }

@@ -1,5 +1,5 @@
-//! `CRIOCredentialProviderConfig`: for which images the kubelet asks the plugin. Two versions with one schema, so the API
-//! server converts between them by itself.
+//! `CRIOCredentialProviderConfig`: the images for which the kubelet asks the plugin. Its two versions have the same schema,
+//! so the API server can convert between them by itself.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;

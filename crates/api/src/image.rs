@@ -1,6 +1,6 @@
 //! `Image`: the cluster's registries that are insecure, blocked, allowed, or searched for short names.
 //!
-//! Only `registrySources` means something to Pullwright. The rest is here so that a manifest made for OpenShift keeps it.
+//! Pullwright uses only `registrySources`. The other fields exist so that a manifest made for OpenShift keeps them.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

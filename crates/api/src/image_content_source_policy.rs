@@ -1,5 +1,5 @@
-//! `ImageContentSourcePolicy`: what came before [`ImageDigestMirrorSet`](crate::ImageDigestMirrorSet), for clusters that
-//! still have it.
+//! `ImageContentSourcePolicy`: the predecessor of [`ImageDigestMirrorSet`](crate::ImageDigestMirrorSet), for clusters that
+//! still use it.
 
 use kube::CustomResource;
 use schemars::JsonSchema;

@@ -1,8 +1,8 @@
-//! The Kubernetes types that say where images are pulled from and when the plugin is asked, and their CRDs.
+//! The Kubernetes types that configure where images are pulled from and when the plugin is asked, and their CRDs.
 //!
 //! Groups, names, patterns, enums and list types are OpenShift's, so that manifests and clients made for OpenShift work
-//! unchanged on any Kubernetes. On OpenShift the CRDs that are there are used as they are. Two things are ours and in
-//! nobody's way: mirror sets have `status.conditions`, and writing an `ImageContentSourcePolicy` answers with a warning.
+//! unchanged on any Kubernetes. On OpenShift, the existing CRDs are used as they are. There are two compatible additions:
+//! mirror sets have `status.conditions`, and writing an `ImageContentSourcePolicy` returns a warning.
 //!
 //! | kind | version | CRD |
 //! | --- | --- | --- |
@@ -11,7 +11,7 @@
 //! | [`Image`] | `config.openshift.io/v1` | as upstream; only `registrySources` means something here |
 //! | [`v1::CRIOCredentialProviderConfig`], [`v1alpha1::CRIOCredentialProviderConfig`] | `config.openshift.io/v1`, `v1alpha1` | both served, one schema |
 //!
-//! There is no client here: [`crds`] makes the definitions, and every kind that names registries turns into the engine's
+//! The crate has no client: [`crds`] makes the definitions, and every kind that names registries converts into the engine's
 //! value for it.
 
 mod conditions;

@@ -1,4 +1,4 @@
-//! An `ImageContentSourcePolicy` as the `ImageDigestMirrorSet` that says the same.
+//! Converts an `ImageContentSourcePolicy` into the equivalent `ImageDigestMirrorSet`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 

@@ -80,7 +80,7 @@ pub enum MirrorSourcePolicy {
     AllowContactingSource,
 }
 
-// OpenShift's CRDs have a status without fields, from which the API server drops this.
+// In OpenShift's CRDs, the status has no fields, so the API server drops the conditions there.
 /// What became of the rules.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MirrorSetStatus {

@@ -1,4 +1,4 @@
-//! What the API takes for a place that images come from. The texts are OpenShift's, since the API server quotes them.
+//! The patterns for places that images come from. They are exactly OpenShift's, since the API server quotes them in errors.
 
 /// A mirror: `host[:port][/namespace…][/repository]`, without tag, digest or wildcard.
 pub(crate) const MIRROR: &str = r"^((?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:(?:\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))+)?(?::[0-9]+)?)(?:(?:/[a-z0-9]+(?:(?:(?:[._]|__|[-]*)[a-z0-9]+)+)?)+)?$";

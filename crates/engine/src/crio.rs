@@ -1,4 +1,4 @@
-//! What Pullwright needs to know of CRI-O's own configuration, `crio.conf` and its drop-ins.
+//! The parts of CRI-O's own configuration, `crio.conf` and its drop-ins, that Pullwright needs.
 
 use crate::registries::ShortNameMode;
 use pullwright_golang::json::names_field;
@@ -7,15 +7,15 @@ use pullwright_golang::toml::{Document, Value};
 
 /// The main file.
 pub const CONF: &str = "/etc/crio/crio.conf";
-/// The folder of drop-ins. All files in it and below count, whatever they are called, in the order of their names.
+/// The folder of drop-ins. CRI-O reads all files in it and below, whatever their names, in the order of the names.
 pub const CONF_DIR: &str = "/etc/crio/crio.conf.d";
 
-/// Why CRI-O refuses a file.
+/// The reason why CRI-O refuses a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CrioConfError(pub String);
 
-/// What a file says about short names; `None` if it says nothing.
+/// Returns the mode for short names that a file sets; `None` if it sets none.
 ///
 /// # Errors
 /// If CRI-O does not start with this file: it is not TOML, or the value is not one that CRI-O knows.
@@ -33,7 +33,7 @@ pub fn short_name_mode(text: &str) -> Result<Option<ShortNameMode>, CrioConfErro
         }
     }
     match value.text().map(AsRef::as_ref) {
-        // An empty one is not "disabled", so it is the default.
+        // An empty value is the default, since it is not "disabled".
         Some("enforcing" | "") => Ok(Some(ShortNameMode::Enforcing)),
         Some("disabled") => Ok(Some(ShortNameMode::Disabled)),
         Some(other) => Err(CrioConfError(format!("invalid short name mode {}", quote(other)))),
@@ -41,7 +41,7 @@ pub fn short_name_mode(text: &str) -> Result<Option<ShortNameMode>, CrioConfErro
     }
 }
 
-/// A field of a table, by its exact name or else in other letters.
+/// Returns a field of a table, by its exact name or else ignoring case.
 fn below<'d, 't>(value: Value<'d, 't>, name: &str) -> Option<Value<'d, 't>> {
     let table = value.table()?;
     let exact = table.entries().find(|(key, ..)| *key == name);

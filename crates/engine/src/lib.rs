@@ -1,8 +1,7 @@
-//! The decisions of Pullwright, as pure functions: for an image, where it is pulled from, with whose
-//! credentials, and why.
+//! The decisions of Pullwright, as pure functions: for an image, where it is pulled from, with which credentials, and why.
 //!
-//! The crate does no I/O, has no clock and no async; its inputs are texts and values that a shell has read,
-//! its outputs are values that a shell carries out. A test reads the dependency tree to keep it so.
+//! The crate has no I/O, no clock and no async. Its callers read the inputs, which are texts and values, and act on the
+//! values that it returns. A test checks this in the dependency tree.
 //!
 //! ```text
 //! reference ──► registries (where) ──┐

@@ -1,13 +1,13 @@
-//! Strings in TOML that is written, in double quotes as the Go encoder writes them.
+//! Writes TOML strings in double quotes, like the Go encoder.
 
 use toml_writer::{ToTomlValue as _, TomlStringBuilder};
 
-/// A string or a quoted key.
+/// Renders a string or a quoted key.
 pub(crate) fn string(text: &str) -> String {
     TomlStringBuilder::new(text).as_basic().to_toml_value()
 }
 
-/// A list of strings on one line.
+/// Renders a list of strings on one line.
 pub(crate) fn list(items: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let items: Vec<_> = items.into_iter().map(|item| string(item.as_ref())).collect();
     format!("[{}]", items.join(", "))

@@ -12,7 +12,7 @@ use rcgen::{
 
 use crate::{Error, error::Doing};
 
-/// A certificate authority whose files, and those of all it signs, are in one folder.
+/// A certificate authority. Its files, and those of everything that it signs, are in one folder.
 #[derive(Debug)]
 pub struct Authority {
     folder: PathBuf,
@@ -31,9 +31,9 @@ pub struct Identity {
 /// A private key and its public half, as files in PEM.
 #[derive(Clone, Debug)]
 pub struct Keys {
-    /// Signs.
+    /// The key that signs.
     pub private: PathBuf,
-    /// Verifies.
+    /// The key that verifies.
     pub public: PathBuf,
 }
 
@@ -58,7 +58,7 @@ impl Authority {
         self.folder.join("ca.crt")
     }
 
-    /// A certificate for a server that answers to `names` (host names or addresses).
+    /// Makes a certificate for a server with these `names` (host names or addresses).
     pub fn server(&self, file: &str, names: &[&str]) -> Result<Identity, Error> {
         let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
         let mut params = CertificateParams::new(names)?;
@@ -67,7 +67,7 @@ impl Authority {
         self.sign(file, &params)
     }
 
-    /// A certificate for a client: the API server takes the common name for the user, the organisation for a group.
+    /// Makes a certificate for a client: the API server uses the common name as the user, and the organisation as a group.
     pub fn client(&self, file: &str, user: &str, group: Option<&str>) -> Result<Identity, Error> {
         let mut params = CertificateParams::default();
         params.distinguished_name = subject(user, group);
@@ -75,7 +75,7 @@ impl Authority {
         self.sign(file, &params)
     }
 
-    /// A pair of keys without a certificate, for signing service account tokens.
+    /// Makes a pair of keys without a certificate, for signing service account tokens.
     pub fn keys(&self, file: &str) -> Result<Keys, Error> {
         let pair = KeyPair::generate()?;
         let keys = Keys {

@@ -1,4 +1,4 @@
-//! A real containerd by itself, with no kubelet and no Pods; and our image service in front of it.
+//! A real containerd without kubelet and Pods; and our image service in front of it.
 
 use std::{
     fs::{self, DirBuilder},
@@ -33,7 +33,7 @@ state = "@ROOT@/containerd/state"
   disable = true
 "#;
 
-/// containerd in a folder of its own, until it is dropped.
+/// containerd in its own folder. It runs until it is dropped.
 #[derive(Debug)]
 pub struct Containerd {
     root: PathBuf,
@@ -41,13 +41,13 @@ pub struct Containerd {
 }
 
 impl Containerd {
-    /// Starts it below `root`, whose path must be short enough for that of a socket. `certs.d` there is its own.
+    /// Starts it below `root`, which must be short enough for the path of a socket. It uses the `certs.d` there.
     pub fn start(root: &Path) -> Result<Self, Error> {
         let (config, certs_d) = (root.join("containerd.toml"), root.join("certs.d"));
         fs::create_dir_all(&certs_d).doing("creating", &certs_d)?;
         let text = CONFIG.replace("@ROOT@", &root.display().to_string());
         fs::write(&config, text).doing("writing", &config)?;
-        // Mounts of its own: what it mounts to unpack layers nobody else sees.
+        // It has its own mount namespace, so that nobody else sees the mounts for unpacking layers.
         let mut command = Place::Host.command("unshare")?;
         command.args(["--mount", "--propagation", "private"]).arg(find("containerd")?);
         command.arg("--config").arg(&config);
@@ -56,13 +56,13 @@ impl Containerd {
         Ok(Self { root: root.to_owned(), service })
     }
 
-    /// Its socket.
+    /// The path of its socket.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.root.join("containerd.sock")
     }
 
-    /// Kills it as `kill -9` would, and starts it again in the same folder.
+    /// Kills it like `kill -9`, and starts it again in the same folder.
     pub fn restart(&mut self) -> Result<(), Error> {
         self.service.stop();
         *self = Self::start(&self.root)?;
@@ -70,8 +70,8 @@ impl Containerd {
     }
 }
 
-/// The image service `program` with all of its files below `root`: `containerd.sock`, `certs.d`, `registries.conf`, `auth`,
-/// and `images.sock` to listen on. What is missing is made, empty.
+/// Returns a command for the image service `program` with all of its files below `root`: `containerd.sock`, `certs.d`,
+/// `registries.conf`, `auth`, and `images.sock` to listen on. Missing files are created empty.
 pub fn image_service(program: &Path, root: &Path) -> Result<Command, Error> {
     for folder in ["auth", "locks", "certs.d", "registries.conf.d"] {
         let path = root.join(folder);

@@ -1,4 +1,4 @@
-//! etcd and kube-apiserver, and kube-controller-manager where a test wants controllers.
+//! etcd and kube-apiserver, and kube-controller-manager for tests that need controllers.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use crate::{
 
 /// The audience and issuer of service account tokens.
 pub const AUDIENCE: &str = "https://kubernetes.default.svc";
-/// How long a component may take to become ready: generous, since a machine under load is no reason to fail.
+/// The time limit for a component to become ready. It is generous, since a machine under load is no reason to fail.
 const STARTS_WITHIN: Duration = Duration::from_mins(1);
 
 /// The ports of a control plane.
@@ -25,26 +25,26 @@ const STARTS_WITHIN: Duration = Duration::from_mins(1);
 pub(crate) struct Ports {
     etcd: u16,
     etcd_peers: u16,
-    /// Where kube-apiserver listens.
+    /// The port on which kube-apiserver listens.
     api: u16,
-    /// Where this process reaches it: another port when it listens in a network namespace of its own.
+    /// The port on which this process reaches it: a different one if it listens in its own network namespace.
     api_from_here: u16,
 }
 
 impl Ports {
-    /// Ports that nobody has.
+    /// Returns ports that are not in use.
     fn free() -> Result<Self, Error> {
         let [etcd, etcd_peers, api] = free_ports()?;
         Ok(Self { etcd, etcd_peers, api, api_from_here: api })
     }
 
-    /// The ports everybody expects, for a network namespace that has them all to itself.
+    /// The usual ports, for a network namespace in which nothing else uses them.
     pub(crate) fn usual(api_from_here: u16) -> Self {
         Self { etcd: 2379, etcd_peers: 2380, api: 6443, api_from_here }
     }
 }
 
-/// A running control plane. It ends when this value is dropped, and with the process at the latest.
+/// A running control plane. It ends when this value is dropped, or at the latest with the process.
 #[derive(Debug)]
 pub struct ControlPlane {
     root: PathBuf,
@@ -53,14 +53,14 @@ pub struct ControlPlane {
     authority: Authority,
     token_keys: Keys,
     kubeconfig: PathBuf,
-    // Before etcd, without which it only complains.
+    // Dropped before etcd, because without etcd it only logs errors.
     api_server: Mutex<Option<Service>>,
     services: Vec<Service>,
     started_in: Duration,
 }
 
 impl ControlPlane {
-    /// Starts etcd and kube-apiserver with everything they write in `root`, and waits until the API is ready.
+    /// Starts etcd and kube-apiserver, with all their files in `root`, and waits until the API is ready.
     pub fn start(root: &Path) -> Result<Self, Error> {
         Self::start_at(Place::Host, root, Ports::free()?)
     }
@@ -92,13 +92,13 @@ impl ControlPlane {
         Ok(this)
     }
 
-    /// How long it took until the API was ready.
+    /// The time until the API was ready.
     #[must_use]
     pub fn started_in(&self) -> Duration {
         self.started_in
     }
 
-    /// The URL of kube-apiserver, as this process reaches it.
+    /// The URL at which this process reaches kube-apiserver.
     #[must_use]
     pub fn server(&self) -> String {
         format!("https://127.0.0.1:{}", self.ports.api_from_here)
@@ -128,7 +128,7 @@ impl ControlPlane {
         Kubectl::new(&self.kubeconfig)
     }
 
-    /// A kubeconfig for a component that runs beside kube-apiserver.
+    /// Writes a kubeconfig for a component that runs next to kube-apiserver.
     pub fn component_kubeconfig(
         &self,
         component: &str,
@@ -142,7 +142,7 @@ impl ControlPlane {
         Ok(path)
     }
 
-    /// Starts kube-controller-manager, for default service accounts, garbage collection and the end of namespaces.
+    /// Starts kube-controller-manager, for default service accounts, garbage collection and the deletion of namespaces.
     pub fn start_controller_manager(&mut self) -> Result<(), Error> {
         let kubeconfig =
             self.component_kubeconfig("controller-manager", "system:kube-controller-manager", None)?;
@@ -153,7 +153,7 @@ impl ControlPlane {
             .arg(flag("root-ca-file", &self.ca()))
             .args(["--use-service-account-credentials", "--leader-elect=false", "--secure-port=0"]);
         let mut service = Service::start("kube-controller-manager", command, &self.root.join("logs"))?;
-        // The first thing a workload needs of it.
+        // The first thing that a workload needs from it.
         let kubectl = self.kubectl();
         service.wait("makes the default ServiceAccount", STARTS_WITHIN, || {
             kubectl.run(&["get", "serviceaccount", "default"]).map_err(|error| error.to_string())
@@ -173,7 +173,7 @@ impl ControlPlane {
             .arg(format!("--listen-peer-urls={peers}"))
             .arg(format!("--initial-advertise-peer-urls={peers}"))
             .arg(format!("--initial-cluster=default={peers}"))
-            // Nothing here outlives a power cut, nor should it.
+            // Nothing here has to survive a power cut.
             .arg("--unsafe-no-fsync");
         let mut service = Service::start("etcd", command, &self.root.join("logs"))?;
         service.wait_for_log("ready to serve client requests", STARTS_WITHIN)?;
@@ -181,12 +181,12 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Ends kube-apiserver; everybody who asks is refused.
+    /// Stops kube-apiserver; connections are then refused.
     pub fn stop_api_server(&self) {
         self.set_api_server(None);
     }
 
-    /// Starts it, and waits until it is ready.
+    /// Starts kube-apiserver, and waits until it is ready.
     pub fn start_api_server(&self) -> Result<(), Error> {
         let admin = self.authority.client("admin", "admin", Some("system:masters"))?;
         let names = [

@@ -1,17 +1,17 @@
-//! What can go wrong while real components are started, and what a person needs to know then.
+//! The errors that can occur while real components are started, with what a person needs to know about them.
 
 use std::{io, path::Path, time::Duration};
 
-/// Why a component could not be started or did not do what was waited for.
+/// The reason why a component could not be started or did not do what was expected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A system call failed.
     #[error("{doing}: {source}")]
     Io {
-        /// The operation, with the path it was about.
+        /// The operation, with its path.
         doing: String,
-        /// The system's answer.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A program is not on this machine.
@@ -21,7 +21,7 @@ pub enum Error {
     NoProgram {
         /// The program's name.
         program: String,
-        /// The folders searched.
+        /// The folders that were searched.
         searched: String,
     },
     /// A command ran and failed.
@@ -29,29 +29,29 @@ pub enum Error {
     Command {
         /// The command line.
         command: String,
-        /// How it ended.
+        /// The exit status.
         status: String,
-        /// What it wrote.
+        /// The output.
         output: String,
     },
-    /// A service ended although it should run.
+    /// A service ended although it should be running.
     #[error("{service} ended by itself ({status}); its log ends with:\n{tail}")]
     Ended {
         /// The service's name.
         service: String,
-        /// How it ended.
+        /// The exit status.
         status: String,
         /// The last lines of its log.
         tail: String,
     },
-    /// Something waited for did not happen.
+    /// An expected event did not happen in time.
     #[error("{what}: not so after {}s; last seen: {reason}", within.as_secs())]
     Deadline {
-        /// What was waited for.
+        /// The expected event.
         what: String,
-        /// For how long.
+        /// The time limit.
         within: Duration,
-        /// Why it was not so when last looked at.
+        /// The reason why it had not happened at the last check.
         reason: String,
     },
     /// The root folder of a node or control plane cannot be used.
@@ -59,25 +59,25 @@ pub enum Error {
     Root {
         /// The folder.
         root: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// A certificate could not be made.
     #[error("making a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// A component's answer is not the JSON it should be.
+    /// The answer of a component is not valid JSON, or not the expected JSON.
     #[error("reading the JSON of {from}: {source}")]
     Json {
-        /// Whose answer.
+        /// The component or command.
         from: String,
-        /// What is wrong with it.
+        /// The parser's error.
         source: serde_json::Error,
     },
 }
 
-/// Names the operation and the path that an I/O error belongs to.
+/// Adds the operation and the path to an I/O error.
 pub(crate) trait Doing<T> {
-    /// Turns the error into one that says what was being done.
+    /// Adds a description of what was being done.
     fn doing(self, what: &str, path: &Path) -> Result<T, Error>;
 }
 

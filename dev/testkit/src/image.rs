@@ -1,4 +1,4 @@
-//! Test images: one static program, written as an OCI layout.
+//! Test images: one static program, in an OCI layout.
 
 use std::{
     fs,
@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, error::Doing, process::Place};
 
-/// The program in every image, which is also the first process of a node's namespaces.
+/// The program in every image. It is also the first process of a node's namespaces.
 const PROGRAM: &str = include_str!("image/program.c");
 
-/// Compiles the program into `folder`. The compiler is the one that Rust links with.
+/// Compiles the program into `folder`, with the compiler that Rust links with.
 pub(crate) fn compile(folder: &Path) -> Result<PathBuf, Error> {
     fs::create_dir_all(folder).doing("creating", folder)?;
     let (source, program) = (folder.join("program.c"), folder.join("program"));
@@ -23,7 +23,7 @@ pub(crate) fn compile(folder: &Path) -> Result<PathBuf, Error> {
     Ok(program)
 }
 
-/// Writes an image with `program` as its entry point, as an OCI layout in `layout`. `label` makes its digest its own.
+/// Writes an image with `program` as its entry point, as an OCI layout in `layout`. `label` makes its digest unique.
 pub fn write(layout: &Path, program: &Path, label: &str) -> Result<(), Error> {
     let layer = layer(program, label).doing("packing", program)?;
     let layer_digest = put(layout, &layer)?;
@@ -31,7 +31,7 @@ pub fn write(layout: &Path, program: &Path, label: &str) -> Result<(), Error> {
         "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
         "os": "linux",
         "config": {"Entrypoint": ["/program"], "Env": ["PATH=/"]},
-        // The layer is not compressed: its digest is that of its content.
+        // The layer is not compressed, so its digest is that of its content.
         "rootfs": {"type": "layers", "diff_ids": [layer_digest]},
     });
     let config = config.to_string();

@@ -1,4 +1,4 @@
-//! kubeconfig files, and the `kubectl` that tests speak to the API server with.
+//! kubeconfig files, and the `kubectl` that tests use.
 
 use std::{
     fs,
@@ -42,24 +42,24 @@ impl Kubectl {
 
     fn command(&self, args: &[&str]) -> Result<std::process::Command, Error> {
         let mut command = Place::Host.command("kubectl")?;
-        // What it remembers of an API server goes with that server, and never into somebody's home.
+        // Its cache is deleted together with the API server's files, and is never in somebody's home.
         let cache = self.kubeconfig.with_extension("cache");
         command.arg("--cache-dir").arg(cache).arg("--kubeconfig").arg(&self.kubeconfig).args(args);
         Ok(command)
     }
 
-    /// Runs `kubectl` with `args` and gives what it prints.
+    /// Runs `kubectl` with `args` and returns its output.
     pub fn run(&self, args: &[&str]) -> Result<String, Error> {
         finish(self.command(args)?, &title(args))
     }
 
-    /// Runs `kubectl … --output json` and gives the object or list.
+    /// Runs `kubectl … --output json` and returns the object or list.
     pub fn json(&self, args: &[&str]) -> Result<Value, Error> {
         let text = self.run(&[args, &["--output", "json"]].concat())?;
         serde_json::from_str(&text).map_err(|source| Error::Json { from: title(args), source })
     }
 
-    /// Applies YAML or JSON documents, on the server's side.
+    /// Applies YAML or JSON documents with server-side apply.
     pub fn apply(&self, documents: &str) -> Result<(), Error> {
         let args = ["apply", "--server-side", "--force-conflicts", "--filename", "-"];
         let mut command = self.command(&args)?;

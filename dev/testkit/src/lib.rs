@@ -1,8 +1,8 @@
-//! For tests only: the real components a cluster pulls images with, started from nothing on one machine.
+//! For tests only: the real components with which a cluster pulls images, started from scratch on one machine.
 //!
-//! Two sizes. A [`ControlPlane`] is etcd and kube-apiserver on free ports of the loopback: it starts in seconds and needs
-//! no privileges. A [`node::Node`] is all of it (control plane, registries, a container runtime, the kubelet) in
-//! namespaces of its own: it needs root. Everything started here ends with the process that started it, also when that
+//! There are two sizes. A [`ControlPlane`] is etcd and kube-apiserver on free ports of the loopback: it starts in seconds
+//! and needs no privileges. A [`node::Node`] is everything (control plane, registries, a container runtime, the kubelet) in
+//! its own namespaces: it needs root. Everything that is started here ends with the process that started it, even if that
 //! process is killed.
 #![expect(
     clippy::missing_errors_doc,

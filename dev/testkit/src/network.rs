@@ -1,4 +1,4 @@
-//! Sockets of the loopback: of this machine, or of a node's own network.
+//! Sockets on the loopback of this machine, or of a node's own network.
 
 use std::{
     fs::File,
@@ -13,20 +13,20 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use crate::process::Place;
 
 impl Place {
-    /// Listens on a port of the loopback here; on a free one for 0.
+    /// Listens on a port of this place's loopback; on a free one for 0.
     pub(crate) fn listen(self, port: u16) -> io::Result<TcpListener> {
         self.there(|| TcpListener::bind(("127.0.0.1", port)))
     }
 
-    /// Connects to a port of the loopback here.
+    /// Connects to a port of this place's loopback.
     pub(crate) fn connect(self, port: u16) -> io::Result<TcpStream> {
         self.there(|| TcpStream::connect(("127.0.0.1", port)))
     }
 
-    /// Makes a socket in this place's network, to which it belongs wherever it is used afterwards.
+    /// Makes a socket in this place's network. It belongs to that network wherever it is used afterwards.
     fn there<T: Send>(self, make: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         let Self::Inside(init) = self else { return make() };
-        // A thread that enters a network stays there: it is one of its own.
+        // A thread that enters a network stays there, so this uses a new thread.
         let socket = thread::scope(|scope| {
             let entered = scope.spawn(|| {
                 let network = File::open(format!("/proc/{init}/ns/net"))?;

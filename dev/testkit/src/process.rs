@@ -29,18 +29,18 @@ use crate::{
 /// Where a program runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// On the machine as it is.
+    /// On the machine itself.
     #[default]
     Host,
     /// In the namespaces of the process with this id.
     Inside(u32),
 }
 
-/// The kernel kills a program started through these words when its parent dies.
+/// With this prefix, the kernel kills a program when its parent dies.
 const WITH_PARENT: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
 
 impl Place {
-    /// A command that runs `program` here, with a clean environment, and dies with the process that starts it.
+    /// Returns a command that runs `program` here, with a clean environment, and that ends with the process that starts it.
     pub fn command(self, program: &str) -> Result<Command, Error> {
         let program = find(program)?;
         let mut command = Command::new(WITH_PARENT[0]);
@@ -57,7 +57,7 @@ impl Place {
         Ok(command)
     }
 
-    /// Runs a command to its end and gives what it wrote.
+    /// Runs a command to its end and returns its output.
     pub fn run(self, program: &str, args: &[&str]) -> Result<String, Error> {
         let mut command = self.command(program)?;
         command.args(args);
@@ -65,14 +65,14 @@ impl Place {
     }
 }
 
-/// Runs `command`, called `title` where it fails, and gives its standard output.
+/// Runs `command` and returns its standard output; errors call it `title`.
 pub(crate) fn finish(mut command: Command, title: &str) -> Result<String, Error> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = spawn(command).doing("starting", Path::new(title))?;
     outcome(child.wait_with_output(), title)
 }
 
-/// The standard output of a finished command, or why it failed.
+/// Returns the standard output of a finished command, or the reason why it failed.
 pub(crate) fn outcome(output: io::Result<Output>, title: &str) -> Result<String, Error> {
     let output = output.doing("waiting for", Path::new(title))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -86,19 +86,19 @@ pub(crate) fn outcome(output: io::Result<Output>, title: &str) -> Result<String,
     })
 }
 
-/// A command to start, and where to send the child.
+/// A command to start, and the channel that gets the child.
 type Order = (Command, Sender<io::Result<Child>>);
 
 /// Starts every child from one thread that lives as long as the process.
 ///
-/// The kernel's "die with the parent" means the parent *thread*: a service started by one test's thread would be killed
-/// at that test's end, though a later test still uses it.
+/// The kernel's "die with the parent" refers to the parent *thread*: a service started by the thread of one test would be
+/// killed at the end of that test, even if a later test still uses it.
 pub(crate) fn spawn(command: Command) -> io::Result<Child> {
     static STARTER: LazyLock<Sender<Order>> = LazyLock::new(|| {
         let (orders, inbox) = channel::<Order>();
         thread::spawn(move || {
             for (mut command, reply) in inbox {
-                // Nobody waiting any more is no reason to stop serving the others.
+                // If nobody waits for this child any more, the thread must still serve the others.
                 let _ = reply.send(command.spawn());
             }
         });
@@ -115,12 +115,12 @@ pub struct Service {
     name: String,
     child: Child,
     log: Log,
-    /// Where in the log its own lines begin.
+    /// The position in the log where its own lines begin.
     begins: usize,
 }
 
 impl Service {
-    /// Starts `command` as `name`; what it writes goes to `logs/<name>.log`, after what an earlier run wrote.
+    /// Starts `command` as `name` and appends its output to `logs/<name>.log`, which may have output of an earlier run.
     pub fn start(name: &str, mut command: Command, logs: &Path) -> Result<Self, Error> {
         let log = Log::of(logs, name);
         let path = &log.path;
@@ -134,7 +134,7 @@ impl Service {
         Ok(Self { name: name.to_owned(), child, log, begins })
     }
 
-    /// The process id, as the machine sees it.
+    /// The process id on the machine.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -146,7 +146,7 @@ impl Service {
         &self.log
     }
 
-    /// Waits until `probe` is content; fails at once when the service has ended.
+    /// Waits until `probe` succeeds; fails at once if the service has ended.
     pub fn wait<T>(
         &mut self,
         what: &str,
@@ -183,16 +183,16 @@ impl Service {
     pub fn signal(&self, signal: Signal) -> Result<(), Error> {
         let started = self.id();
         let name = fs::read_to_string(format!("/proc/{started}/comm")).unwrap_or_default();
-        // In namespaces it is a child of who entered them.
+        // In namespaces, it is a child of `nsenter`.
         let id = if name.trim() == "nsenter" { only_child(started)? } else { started };
         let process = Pid::from_raw(id.cast_signed()).ok_or(Errno::SRCH);
         let sent = process.and_then(|process| kill_process(process, signal));
         sent.map_err(Into::into).doing("sending a signal to", Path::new(&self.name))
     }
 
-    /// Ends the program now. What it keeps on disk is thrown away with its folder: there is nothing to say goodbye to.
+    /// Ends the program at once. Its files are deleted with its folder, so it does not have to shut down cleanly.
     pub fn stop(&mut self) {
-        // Both fail only for a child that is gone already.
+        // Both fail only if the child is already gone.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -211,32 +211,32 @@ pub struct Log {
 }
 
 impl Log {
-    /// The log that a service called `name` writes in the folder `logs`.
+    /// The log of a service called `name` in the folder `logs`.
     pub(crate) fn of(logs: &Path, name: &str) -> Self {
         Self { path: logs.join(format!("{name}.log")) }
     }
 
-    /// All of it; empty while there is none.
+    /// The whole text; empty if there is no log yet.
     #[must_use]
     pub fn text(&self) -> String {
         fs::read(&self.path)
             .map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Its length now, for [`Log::since`].
+    /// The current length, for [`Log::since`].
     #[must_use]
     pub fn mark(&self) -> usize {
         self.text().len()
     }
 
-    /// The lines written after `mark`.
+    /// Returns the lines written after `mark`.
     #[must_use]
     pub fn since(&self, mark: usize) -> Vec<String> {
         let text = self.text();
         text.get(mark..).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
-    /// The last `count` lines.
+    /// Returns the last `count` lines.
     #[must_use]
     pub fn tail(&self, count: usize) -> String {
         let text = self.text();
@@ -245,7 +245,7 @@ impl Log {
     }
 }
 
-/// Asks `probe` until it is content. Its error is the reason why it is not yet, and the one shown when time is up.
+/// Calls `probe` until it succeeds. Its error says why it does not succeed yet; the last one is shown after the time limit.
 pub fn wait_until<T>(
     what: &str,
     within: Duration,
@@ -263,7 +263,7 @@ pub fn wait_until<T>(
     }
 }
 
-/// The child of a process that has one, as soon as it is there.
+/// Waits until a process has a child, and returns it.
 pub(crate) fn only_child(parent: u32) -> Result<u32, Error> {
     let path = format!("/proc/{parent}/task/{parent}/children");
     wait_until(&format!("process {parent} has a child"), Duration::from_secs(5), || {
@@ -272,9 +272,9 @@ pub(crate) fn only_child(parent: u32) -> Result<u32, Error> {
     })
 }
 
-/// Ports of the loopback that nobody listens on now.
+/// Returns ports of the loopback on which nobody is listening.
 pub fn free_ports<const COUNT: usize>() -> Result<[u16; COUNT], Error> {
-    // All are held before any is given back, so that they differ.
+    // All of them are held before any is released, so that they differ.
     let held = [(); COUNT].map(|()| TcpListener::bind(("127.0.0.1", 0)));
     let mut ports = [0; COUNT];
     for (port, listener) in ports.iter_mut().zip(held) {

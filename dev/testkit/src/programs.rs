@@ -1,4 +1,4 @@
-//! Where the real programs are on this machine.
+//! Finds the real programs on this machine.
 
 use std::{
     env,
@@ -7,11 +7,11 @@ use std::{
 
 use crate::Error;
 
-/// Names folders with programs that no package installs here (CRI-O, the Go plugin); searched first.
+/// The variable for folders with programs that no package installs here (CRI-O, the Go plugin); searched first.
 pub const OWN_FOLDER: &str = "TEST_NODE_BIN";
-/// The folders `cargo xtask` has built Go programs into, separated by colons.
+/// The variable for the folders with Go programs built by `cargo xtask`, separated by colons.
 pub const BUILT_FOLDERS: &str = "PULLWRIGHT_PROGRAMS";
-/// Where distributions put what an ordinary user's `PATH` leaves out.
+/// The folders that distributions use but an ordinary user's `PATH` leaves out.
 const SYSTEM_FOLDERS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The search path: [`OWN_FOLDER`], [`BUILT_FOLDERS`], `PATH`, and the system's folders.
@@ -26,16 +26,16 @@ pub fn search_path() -> String {
         .join(":")
 }
 
-/// Where cargo puts the workspace's own programs: beside this one, or above it if it is a test.
+/// The folders where cargo puts the workspace's own programs: the one of this program, or its parent if this is a test.
 fn built_beside() -> Vec<PathBuf> {
     let this = env::current_exe().unwrap_or_default();
     this.ancestors().skip(1).take(2).map(Path::to_owned).collect()
 }
 
-/// The path of a program: built by the same cargo, or in the search path.
+/// Returns the path of a program: built by the same cargo, or in the search path.
 pub fn find(program: &str) -> Result<PathBuf, Error> {
     let searched = search_path();
-    // The workspace's own come first: one that is installed may be an old one.
+    // The workspace's own programs come first: an installed one may be old.
     let folders = built_beside().into_iter().chain(searched.split(':').map(PathBuf::from));
     let found = folders.map(|folder| folder.join(program)).find(|path| path.is_file());
     found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), searched })

@@ -15,7 +15,7 @@ use crate::{
     process::{Log, Place, Service},
 };
 
-/// What its certificate is for: the names that a node maps to its loopback.
+/// The names in its certificate, which a node maps to its loopback.
 const NAMES: &[&str] = &["127.0.0.1", "localhost", "node-a", "docker.io", "registry-1.docker.io"];
 
 /// A user and password of a registry or for one.
@@ -27,16 +27,16 @@ pub struct Login {
     pub password: &'static str,
 }
 
-/// What a registry is like.
+/// The configuration of a registry.
 #[derive(Clone, Debug)]
 pub struct Registry {
-    /// Its name, for its folder and log.
+    /// The name, for its folder and log.
     pub name: &'static str,
-    /// The port of the loopback it listens on.
+    /// The port on the loopback.
     pub port: u16,
-    /// Who may use it; nobody named means everybody may.
+    /// The users that may use it; if empty, everybody may.
     pub logins: Vec<Login>,
-    /// Whether it speaks TLS, with a certificate of the test's authority.
+    /// Whether it uses TLS, with a certificate of the test's authority.
     pub tls: bool,
 }
 
@@ -47,14 +47,14 @@ impl Registry {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Starts it with everything it writes in `root`.
+    /// Starts it with all its files in `root`.
     pub fn start(self, place: Place, root: &Path, authority: &Authority) -> Result<RunningRegistry, Error> {
         let folder = root.join("registries").join(self.name);
         let data = folder.join("data");
         fs::create_dir_all(&data).doing("creating", &data)?;
         let mut config = serde_json::json!({
             "version": "0.1",
-            // Only at this level do lines about what was served name the user.
+            // Only at this level do the lines about served requests name the user.
             "log": {"level": "debug", "accesslog": {"disabled": false}},
             // The registry purges uploads at a random minute, and logs it: tests read that log for requests.
             "storage": {
@@ -85,12 +85,12 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The name of its service, and so of its log.
+    /// The name of its service and its log.
     fn service(&self) -> String {
         format!("registry-{}", self.name)
     }
 
-    /// The file of users; the registry takes bcrypt only.
+    /// Writes the file of users; the registry supports only bcrypt.
     fn passwords(&self, folder: &Path) -> Result<PathBuf, Error> {
         let path = folder.join("htpasswd");
         let mut lines = String::new();
@@ -103,14 +103,15 @@ impl Registry {
     }
 }
 
-/// The users whose credentials a registry was shown, as its log names them: those that it knew, and those that it did not.
+/// Returns the users whose credentials were sent to a registry, according to its log: those that it knew, and those that it
+/// did not.
 #[must_use]
 pub fn users_shown(log: &str) -> BTreeSet<String> {
     let known = log.split("auth.user.name=").skip(1).filter_map(|rest| rest.split_whitespace().next());
     let unknown =
         log.split("error authenticating user \\\"").skip(1).filter_map(|rest| rest.split('\\').next());
     let users = known.chain(unknown).map(|user| user.trim_matches('"').to_owned());
-    // Where CRI-O has no credential it says so with an empty user and password.
+    // If CRI-O has no credential, it sends an empty user and password.
     users.filter(|user| !user.is_empty()).collect()
 }
 
@@ -122,29 +123,29 @@ pub struct RunningRegistry {
     config: PathBuf,
     logs: PathBuf,
     log: Log,
-    /// What tests that share it stop and start again.
+    /// Behind a lock, because tests that share the registry stop and start it.
     service: Mutex<Option<Service>>,
 }
 
 impl RunningRegistry {
-    /// What it is like.
+    /// The configuration.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// Its log: one line for each access, with the user it knew ("authorized request") or why it knew none.
+    /// The log: one line for each access, with the user that it knew ("authorized request") or why it knew none.
     #[must_use]
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// Nobody gets a connection until [`Self::start`].
+    /// Stops it: nobody can connect until [`Self::start`].
     pub fn stop(&self) {
         self.replace(None);
     }
 
-    /// Starts it with all that it had.
+    /// Starts it again with its data.
     pub fn start(&self) -> Result<(), Error> {
         let mut command = self.place.command("docker-registry")?;
         command.arg("serve").arg(&self.config);
@@ -158,12 +159,12 @@ impl RunningRegistry {
         *self.service.lock().unwrap_or_else(PoisonError::into_inner) = service;
     }
 
-    /// Pushes the OCI layout in `layout` as `repository`, which ends with a tag, and gives the digest it has there.
+    /// Pushes the OCI layout in `layout` as `repository`, which ends with a tag, and returns the digest that it has there.
     pub fn push(&self, layout: &Path, repository: &str) -> Result<String, Error> {
         let from = format!("oci:{}", layout.display());
         let to = format!("docker://{}/{repository}", self.registry.address());
-        // A policy of its own, since the machine's may refuse; no registries.conf, since the node's may block; and no
-        // verifying, since TLS here is tested by pulling.
+        // The policy is disabled, since the machine's may refuse; so is registries.conf, since the node's may block; and
+        // certificates are not verified, since pulls test TLS.
         let mut args = vec!["--insecure-policy", "--registries-conf=/dev/null", "copy", "--quiet"];
         args.push("--dest-tls-verify=false");
         // Layers are compressed on the way, so the digest is not the layout's.

@@ -1,4 +1,4 @@
-//! Which places are asked for the images of a registry, or of a path in it: according to `registries.conf`, and by
+//! The places that are asked for the images of a registry, or of a path in it: according to `registries.conf`, and by
 //! containerd. The two can be compared.
 
 use std::collections::HashSet;
@@ -8,19 +8,19 @@ use super::{By, CertsD, ContainerdEndpoint, Scheme};
 use crate::reference::Reference;
 use crate::registries::{PullBy, PullSource, RegistriesConf};
 
-/// A repository that no entry is written for, to see what governs everything around it. Two parts, because Docker
-/// Hub keeps repositories of one part elsewhere.
+/// A repository that no entry names, to find out what applies to everything around it. It has two parts, because Docker Hub
+/// keeps repositories of one part elsewhere.
 const PROBE: &str = "pullwright.probe/image";
 const DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-/// One place, as `registries.conf` writes it: `host[:port][/path]`.
+/// One place, in the notation of `registries.conf`: `host[:port][/path]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Asked {
     pub(super) place: String,
     pub(super) insecure: bool,
 }
 
-/// The places that are asked, in order, each once.
+/// The places that are asked, in order and without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asking {
     pub(super) by_tag: Vec<Asked>,
@@ -28,8 +28,8 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// By `registries.conf`, for the images below `scope` that no more specific entry governs. None if no such image
-    /// can be pulled, for which there are other findings.
+    /// According to `registries.conf`, for the images below `scope` that no more specific entry governs. `None` if no such
+    /// image can be pulled; other findings report that.
     pub(super) fn by_conf(conf: &RegistriesConf, scope: &str) -> Option<Self> {
         let asked = |suffix: &str| {
             let reference = Reference::parse_canonical(&format!("{scope}/{PROBE}{suffix}")).ok()?;
@@ -63,7 +63,7 @@ impl Asking {
     }
 }
 
-/// What `registries.conf` asks for any image below `scope`, blocked places included.
+/// Returns the sources that `registries.conf` has for any image below `scope`, including blocked places.
 pub(super) fn sources(conf: &RegistriesConf, scope: &str) -> Vec<PullSource> {
     match Reference::parse_canonical(&format!("{scope}/{PROBE}")) {
         Ok(probe) => conf.all_sources(&probe),
@@ -71,12 +71,13 @@ pub(super) fn sources(conf: &RegistriesConf, scope: &str) -> Vec<PullSource> {
     }
 }
 
-/// Where a source of [`sources`] puts the images below the scope; none if it keeps nothing of their names.
+/// Returns where a source of [`sources`] puts the images below the scope; `None` if it keeps nothing of their names.
 pub(super) fn place_of(source: &PullSource) -> Option<&str> {
     source.reference.name().strip_suffix(PROBE)?.strip_suffix('/')
 }
 
-/// The endpoint as a location of `registries.conf`; none if it is not below `/v2` and so cannot be written there.
+/// Returns the endpoint as a location of `registries.conf`; `None` if it is not below `/v2`, so that no location can express
+/// it.
 pub(super) fn location(endpoint: &ContainerdEndpoint) -> Option<String> {
     let host = if endpoint.host == DOCKER_HUB { "docker.io" } else { &endpoint.host };
     let path = endpoint.path.trim_start_matches('/').strip_prefix("v2")?;

@@ -1,30 +1,30 @@
-//! What a host of `hosts.toml` may be asked for.
+//! The requests that containerd may send to a host of `hosts.toml`.
 
 use serde::{Serialize, Serializer};
 
-/// One thing that a host may be asked for.
+/// One kind of request that a host may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Capability {
     /// Manifests and blobs by digest.
     Pull = 1,
-    /// Which digest a tag stands for. Whoever answers this chooses the content.
+    /// The digest of a tag. The host that answers this chooses the content.
     Resolve = 2,
-    /// To take content.
+    /// Uploads of content.
     Push = 4,
-    /// What refers to a manifest.
+    /// The artifacts that refer to a manifest.
     Referrers = 8,
 }
 
 impl Capability {
     const ALL: [Self; 4] = [Self::Pull, Self::Resolve, Self::Push, Self::Referrers];
 
-    /// As containerd reads it: in any case.
+    /// Parses the text as containerd does, ignoring case.
     pub(super) fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|capability| text.to_lowercase() == capability.as_str())
     }
 
-    /// As it stands in the file.
+    /// The name in the file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -36,21 +36,21 @@ impl Capability {
     }
 }
 
-/// All that a host may be asked for.
+/// The set of requests that a host may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Capabilities(u8);
 
 impl Capabilities {
-    /// Everything, which is also what an empty or absent list means.
+    /// All capabilities. An empty or absent list also means this.
     pub const ALL: Self = Self(15);
 
-    /// Whether the host may be asked for it.
+    /// Whether the host may get this kind of request.
     #[must_use]
     pub const fn has(self, capability: Capability) -> bool {
         self.0 & capability as u8 != 0
     }
 
-    /// In the order in which containerd's documentation lists them.
+    /// Iterates in the order of containerd's documentation.
     pub fn iter(self) -> impl Iterator<Item = Capability> {
         Capability::ALL.into_iter().filter(move |capability| self.has(*capability))
     }

@@ -26,32 +26,33 @@ pub struct CertsD {
 pub enum Folder {
     /// With a file that containerd accepts.
     Hosts(HostsToml),
-    /// With a file that it refuses, and so goes on without.
+    /// With a file that containerd refuses; containerd then works without it.
     Refused(HostsError),
-    /// Without a file, or with an empty one: certificates at most. It still keeps `_default` away from its host.
+    /// Without a file, or with an empty one: the folder has certificates at most. `_default` still does not apply to its
+    /// host.
     Certificates,
 }
 
-/// One place that containerd asks for an image.
+/// One endpoint that containerd asks for an image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ContainerdEndpoint {
-    /// Mirror or last resort.
+    /// Whether it is a mirror or the last resort.
     pub role: EndpointRole,
-    /// What is tried first.
+    /// The scheme that is tried first.
     pub scheme: Scheme,
-    /// `host[:port]` as connected to: `registry-1.docker.io` for Docker Hub.
+    /// `host[:port]` of the connection: `registry-1.docker.io` for Docker Hub.
     pub host: String,
-    /// What stands before the repository, mostly `/v2`.
+    /// The path before the repository, usually `/v2`.
     pub path: String,
-    /// What it may be asked for.
+    /// The requests that it may get.
     pub capabilities: Capabilities,
-    /// Whether its certificate may be anybody's.
+    /// Whether any certificate is accepted.
     pub skip_verify: bool,
     /// Whether plain HTTP is tried after TLS.
     pub falls_back_to_http: bool,
 }
 
-/// What an endpoint is in its file.
+/// The role of an endpoint in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EndpointRole {
@@ -71,12 +72,12 @@ impl CertsD {
         self.folders.insert(folder.into(), content);
     }
 
-    /// Adds a folder whose file is there already as a value.
+    /// Adds a folder whose file is already parsed.
     pub(super) fn insert_read(&mut self, folder: String, file: HostsToml) {
         self.folders.insert(folder, Folder::Hosts(file));
     }
 
-    /// Takes a folder away.
+    /// Removes a folder.
     pub(super) fn remove(&mut self, folder: &str) {
         self.folders.remove(folder);
     }
@@ -86,7 +87,7 @@ impl CertsD {
         self.folders.iter().map(|(name, folder)| (name.as_str(), folder))
     }
 
-    /// The folder that counts for a host: `host_port_` before `host:port` before `_default`.
+    /// Returns the folder that applies to a host: `host_port_` before `host:port` before `_default`.
     #[must_use]
     pub fn folder_of(&self, host: &str) -> Option<(&str, &Folder)> {
         let names = folder_names(host);
@@ -94,8 +95,8 @@ impl CertsD {
         Some((found.0, found.1))
     }
 
-    /// The endpoints that containerd asks for images of this host (`docker.io`, `registry.example.com:5000`), in order; what it asks
-    /// each for is in its capabilities.
+    /// Returns the endpoints that containerd asks for images of this host (`docker.io`, `registry.example.com:5000`), in
+    /// order. The capabilities of each tell which requests it gets.
     #[must_use]
     pub fn endpoints(&self, host: &str) -> Vec<ContainerdEndpoint> {
         match self.folder_of(host) {
@@ -104,10 +105,11 @@ impl CertsD {
         }
     }
 
-    /// The endpoints that containerd asks, in order, for the image of this reference: by its digest if it has one, else by tag.
+    /// Returns the endpoints that containerd asks for the image of this reference, in order: by digest if it has one,
+    /// otherwise by tag.
     ///
-    /// Once a tag is resolved, the content is asked for by digest, which also endpoints may answer that are not here:
-    /// see [`Self::endpoints`].
+    /// Once a tag is resolved, containerd asks for the content by digest, and endpoints that are not in this list may
+    /// answer: see [`Self::endpoints`].
     #[must_use]
     pub fn sources(&self, reference: &Reference) -> Vec<ContainerdEndpoint> {
         let by = if reference.digest().is_some() { By::Digest } else { By::Tag };
@@ -115,13 +117,13 @@ impl CertsD {
     }
 }
 
-/// How an image is named.
+/// How a reference identifies an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// By a tag, which somebody must be trusted to resolve.
+    /// By a tag, which somebody has to be trusted to resolve.
     Tag,
-    /// By digest, which makes the content certain whoever serves it.
+    /// By digest, which determines the content, no matter who serves it.
     Digest,
 }
 
@@ -141,7 +143,7 @@ impl ContainerdEndpoint {
         }
     }
 
-    /// The registry itself: what the file says of TLS counts, its capabilities do not.
+    /// The registry itself: the TLS settings of the file apply to it, the capabilities do not.
     pub(super) fn registry(host: &str, settings: Option<&Host>) -> Self {
         let port = split_port(host).map(|(_, port)| port);
         let (scheme, skip_verify) = match port {
@@ -168,14 +170,14 @@ impl ContainerdEndpoint {
             && (by == By::Digest || self.capabilities.has(Capability::Resolve))
     }
 
-    /// Whether anybody on the way could answer in its place.
+    /// Whether somebody between the node and the endpoint could answer in its place.
     #[must_use]
     pub fn is_insecure(&self) -> bool {
         self.skip_verify || self.falls_back_to_http || self.scheme == Scheme::Http
     }
 
-    /// What `AuthConfig.server_address` must be for a credential to be sent here and nowhere else; containerd compares
-    /// the host of this URL with the one that it has connected to.
+    /// Returns the `AuthConfig.server_address` with which a credential is sent to this endpoint and nowhere else; containerd
+    /// compares the host of this URL with the one that it is connected to.
     #[must_use]
     pub fn server_address(&self) -> String {
         format!("{}://{}", self.scheme, self.host)
@@ -188,13 +190,13 @@ impl fmt::Display for ContainerdEndpoint {
     }
 }
 
-/// The names that the folder of a host may have. Where there are several, containerd reads only the first of them.
+/// Returns the names that the folder of a host may have. If several exist, containerd reads only the first of them.
 #[must_use]
 pub fn folder_names(host: &str) -> [String; 3] {
     [folder_name(host), host.to_owned(), DEFAULT_FOLDER.to_owned()]
 }
 
-/// The folder that a host is best given: a colon cannot be in file names everywhere.
+/// Returns the preferred folder name for a host. It has no colon, which not every file system allows in names.
 #[must_use]
 pub fn folder_name(host: &str) -> String {
     match host.rfind(':') {
@@ -203,7 +205,7 @@ pub fn folder_name(host: &str) -> String {
     }
 }
 
-/// The host that a folder is for; none for [`DEFAULT_FOLDER`].
+/// Returns the host that a folder is for; `None` for [`DEFAULT_FOLDER`].
 #[must_use]
 pub fn host_of_folder(folder: &str) -> Option<String> {
     if folder == DEFAULT_FOLDER {

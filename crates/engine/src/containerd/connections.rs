@@ -1,19 +1,19 @@
-//! Which registries an import makes insecure: containerd verifies a host or not for each registry that it mirrors, a
-//! cluster for each place.
+//! Decides which registries an import makes insecure: containerd decides for each mirrored registry whether to verify a
+//! host, a cluster decides for each place.
 
 use std::collections::{HashMap, HashSet};
 
 use pullwright_findings::{DocPath, Finding, rules};
 
-/// One place that is asked, and how.
+/// One place that is asked, and how nodes connect to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Connection {
     /// `host[:port][/path]`.
     pub(super) location: String,
     pub(super) insecure: bool,
-    /// What images it is asked for.
+    /// The images that it is asked for.
     pub(super) source: String,
-    /// The file that says so, by number, and where in it.
+    /// The number of the file that configures the connection, and the path in that file.
     pub(super) file: usize,
     pub(super) at: DocPath,
 }
@@ -23,7 +23,7 @@ impl Connection {
         self.location.split('/').next().unwrap_or_default()
     }
 
-    /// Whether listing `insecure` would make this one insecure. A registry is asked itself for all names in it.
+    /// Whether listing `insecure` would make this connection insecure. A registry itself is asked for all names in it.
     fn is_reached_by(&self, insecure: &str) -> bool {
         let is_within = |inner: &str, outer: &str| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -33,9 +33,10 @@ impl Connection {
     }
 }
 
-/// The insecure registries, each once, and what is verified although a file says otherwise, with the number of that file.
+/// Returns the insecure registries without duplicates, and findings about places that are verified although a file says
+/// otherwise, each with the number of that file.
 ///
-/// That is the safe choice: a pull that fails is noticed, one from somebody in between is not.
+/// Verifying is the safe choice: a failing pull is noticed, a pull from a man in the middle is not.
 pub(super) fn insecure(connections: &[Connection]) -> (Vec<String>, Vec<(usize, Finding)>) {
     let mut verified: HashMap<&str, Vec<&Connection>> = HashMap::new();
     for connection in connections.iter().filter(|it| !it.insecure) {

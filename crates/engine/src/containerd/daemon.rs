@@ -1,4 +1,4 @@
-//! containerd's own `config.toml`, as far as it decides whether any `hosts.toml` is read.
+//! The part of containerd's own `config.toml` that decides whether containerd reads any `hosts.toml`.
 
 use std::path::PathBuf;
 
@@ -7,29 +7,29 @@ use toml::de::{DeTable, DeValue};
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// Where the tables are in versions 3 and 2 of the file.
+/// The names of the tables in versions 3 and 2 of the file.
 const PLUGINS: [&str; 2] = ["io.containerd.cri.v1.images", "io.containerd.grpc.v1.cri"];
-/// The folder of `hosts.toml` files that containerd reads if its configuration names none.
+/// The folder of `hosts.toml` files that containerd reads if its configuration does not set one.
 pub const CERTS_D: &str = "/etc/containerd/certs.d";
 
-/// What the file says about mirrors.
+/// The settings for mirrors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Daemon {
-    /// The folder of `hosts.toml` files; of several the first.
+    /// The folder of `hosts.toml` files; the first if there are several.
     pub certs_d: PathBuf,
-    /// Why no `hosts.toml` may be read.
+    /// The reasons why containerd may not read any `hosts.toml`.
     pub findings: Vec<Finding>,
 }
 
 impl Default for Daemon {
-    /// Without a file.
+    /// The settings without a file.
     fn default() -> Self {
         Self { certs_d: PathBuf::from(CERTS_D), findings: Vec::new() }
     }
 }
 
 impl Daemon {
-    /// Reads the text. One that is no TOML says nothing: containerd does not start with it.
+    /// Reads the text. Invalid TOML gives the default: containerd does not start with it.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let Ok(document) = DeTable::parse(text) else { return Self::default() };
@@ -42,7 +42,7 @@ impl Daemon {
         let has_imports = document.get_ref().get("imports").is_some_and(|files| {
             files.get_ref().as_array().is_some_and(|files| files.iter().next().is_some())
         });
-        // The older way of pulling knows lists of folders.
+        // The older way to pull supports a list of folders.
         let is_local =
             plugin.get("use_local_image_pull").is_some_and(|value| value.get_ref().as_bool() == Some(true));
         let finding = match path {

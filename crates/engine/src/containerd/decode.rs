@@ -1,4 +1,4 @@
-//! TOML to [`HostsToml`]: the fields that containerd knows, in its order of checking.
+//! Decodes TOML into [`HostsToml`]: the fields that containerd knows, checked in the same order.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,10 +12,10 @@ use pullwright_findings::{DocPath, Finding};
 use pullwright_golang::duration::Duration;
 use pullwright_golang::url::Url;
 
-/// The keys of a host, which are also those of the file itself.
+/// The keys of a host, which the file itself has as well.
 pub(super) const HOST_KEYS: &[&str] =
     &["capabilities", "ca", "client", "skip_verify", "header", "override_path", "dial_timeout"];
-/// The keys that only the file itself has.
+/// The keys that only the top level of the file has.
 pub(super) const FILE_KEYS: &[&str] = &["server", "host"];
 
 pub(super) fn decode(text: &str) -> Result<HostsToml, HostsError> {
@@ -36,7 +36,7 @@ pub(super) fn decode(text: &str) -> Result<HostsToml, HostsError> {
     let mut hosts = Vec::with_capacity(order.len());
     let mut seen = HashSet::new();
     for name in &order {
-        // Every header of a table has made a table.
+        // Every table header has a table.
         if let Some((fields, at)) = tables.get(name.as_str()) {
             let host = fields.host(name, at)?;
             let again = !seen.insert(name.as_str());
@@ -50,7 +50,7 @@ pub(super) fn decode(text: &str) -> Result<HostsToml, HostsError> {
     Ok(HostsToml { hosts, server, findings })
 }
 
-/// The values of a table, typed as containerd's decoder types them and not yet checked.
+/// The values of a table, with the types that containerd's decoder gives them, not yet checked.
 #[derive(Default)]
 struct Fields<'t, 'v> {
     capabilities: Vec<&'v str>,
@@ -65,7 +65,7 @@ struct Fields<'t, 'v> {
 }
 
 impl<'t, 'v> Fields<'t, 'v> {
-    /// Names match in any case; of two that differ in case only, the later one counts.
+    /// Keys match in any case; of two that differ only in case, the later one applies.
     fn read(
         table: &'v DeTable<'t>,
         at: &DocPath,
@@ -96,7 +96,7 @@ impl<'t, 'v> Fields<'t, 'v> {
         Ok(fields)
     }
 
-    /// Checks the values, in containerd's order.
+    /// Checks the values in containerd's order.
     fn host(&self, server: &str, at: &DocPath) -> Result<Host, HostsError> {
         let (scheme, host, path) = address(server, self.override_path).map_err(|problem| {
             let at = if at.steps().is_empty() { at.key("server") } else { at.clone() };
@@ -157,15 +157,15 @@ impl<'t, 'v> Fields<'t, 'v> {
     }
 }
 
-/// The entries of a table as they stand in the text.
+/// Returns the entries of a table in the order of the text.
 fn in_order<'t, 'v>(table: &'v DeTable<'t>) -> Vec<(&'v str, &'v Spanned<DeValue<'t>>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries.into_iter().map(|(key, value)| (key.get_ref().as_ref(), value)).collect()
 }
 
-/// What containerd makes of a host as written. What begins with `http` is a URL to it, also where that is only the
-/// begin of a name; the URL then has a path and no host.
+/// Interprets a host as containerd does. containerd treats every text that begins with `http` as a URL, even if that is just
+/// the beginning of a name; the URL then has a path but no host.
 fn address(server: &str, override_path: bool) -> Result<(Scheme, String, String), HostsProblem> {
     let (scheme, rest) = match server.split_once("://") {
         _ if server.is_empty() => return Ok((Scheme::Other(String::new()), String::new(), String::new())),
@@ -178,7 +178,7 @@ fn address(server: &str, override_path: bool) -> Result<(Scheme, String, String)
     let url = Url::parse(rest).map_err(|source| {
         let scheme = if server.starts_with("http") { "" } else { "https://" };
         let server = format!("{scheme}{}", without_user(server));
-        // The host is looked at before the user, so without the user the words are the same.
+        // The host is checked before the user, so the message is the same without the user.
         let source = Url::parse(&without_user(rest)).err().unwrap_or(source);
         HostsProblem::Server { server, source: Box::new(source) }
     })?;
@@ -186,7 +186,7 @@ fn address(server: &str, override_path: bool) -> Result<(Scheme, String, String)
     Ok((scheme, text(url.host()), api_root(&text(url.path()), override_path)))
 }
 
-/// The host as it may be shown: containerd has no use for a user and a password in it, and people write them.
+/// Returns the host without user and password, so that it can be shown: containerd ignores them, but people write them.
 pub(super) fn without_user(server: &str) -> String {
     let start = server.find("://").map_or(0, |colon| colon + "://".len());
     let end = server[start..].find('/').map_or(server.len(), |slash| start + slash);
@@ -196,7 +196,7 @@ pub(super) fn without_user(server: &str) -> String {
     }
 }
 
-/// What stands before a repository, for a host with this path.
+/// Returns the path before the repository, for a host with this path.
 fn api_root(path: &str, override_path: bool) -> String {
     match path {
         "" if override_path => String::new(),

@@ -9,22 +9,22 @@ use super::{By, CertsD, DEFAULT_FOLDER, host_of_folder};
 use crate::registries::RegistriesConf;
 use pullwright_findings::{DocPath, Finding, rules};
 
-/// A registry that nobody has written anything about.
+/// A registry that no configuration mentions.
 const ANY: &str = "any.invalid";
 
-/// A host for which the two disagree.
+/// A host for which `certs.d` and `registries.conf` disagree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disagreement {
     /// The folder that containerd uses for the host, if there is one.
     pub folder: Option<String>,
-    /// The host; any at all where `_default` is meant.
+    /// The host; an arbitrary one for `_default`.
     pub host: String,
-    /// What differs. Its place is the whole file.
+    /// The difference. Its path is the whole file.
     pub finding: Finding,
 }
 
-/// Compares what a pull by tag and by digest would ask, in order, for each host that either of them names. What
-/// `registries.conf` says and containerd cannot express is not a disagreement.
+/// Compares what a pull by tag and by digest would ask, in order, for each host that either of them names. Settings of
+/// `registries.conf` that containerd cannot express do not count as a disagreement.
 #[must_use]
 pub fn disagreements(conf: &RegistriesConf, certs: &CertsD) -> Vec<Disagreement> {
     let named: Vec<String> = certs.folders().filter_map(|(folder, _)| host_of_folder(folder)).collect();

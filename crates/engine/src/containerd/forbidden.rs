@@ -1,4 +1,4 @@
-//! Places that `registries.conf` forbids and that are asked all the same, because they lie inside a mirror of a whole
+//! Finds places that `registries.conf` forbids and that containerd asks anyway, because they lie inside a mirror of a whole
 //! registry: containerd asks a host for every image, whatever its path.
 
 use super::By;
@@ -8,27 +8,28 @@ use super::unsupported::TargetRuntime;
 use crate::registries::Registry;
 use pullwright_findings::{DocPath, Finding, rules};
 
-/// The blocked entries for paths, by which each mirror is looked up.
+/// The blocked entries for paths, to look up mirrors in.
 pub(super) struct Forbidden<'c> {
-    /// Sorted by prefix, each with its number among all entries.
+    /// Sorted by prefix, each with its index among all entries.
     paths: Vec<(&'c str, usize)>,
 }
 
 impl<'c> Forbidden<'c> {
-    /// Of all entries, sorted by prefix.
+    /// Selects from all entries, which must be sorted by prefix.
     pub(super) fn new(registries: &[&'c Registry]) -> Self {
         let blocked = registries.iter().enumerate().filter(|(_, registry)| registry.blocked);
         let paths = blocked.map(|(index, registry)| (registry.prefix.as_str(), index));
         Self { paths: paths.filter(|(prefix, _)| prefix.contains('/')).collect() }
     }
 
-    /// What is asked in forbidden places for the images of `host`: one finding for each mirror, whatever is forbidden in it.
+    /// Reports the forbidden places that are asked for the images of `host`: one finding per mirror, however many places it
+    /// contains.
     pub(super) fn findings(&self, host: &str, certs: &CertsD, runtime: TargetRuntime) -> Vec<Finding> {
         if self.paths.is_empty() {
             return Vec::new();
         }
         let asked = certs.endpoints(host).into_iter().filter(|endpoint| endpoint.serves(By::Digest));
-        // What is forbidden in the registry itself is told where that is compared.
+        // Forbidden paths of the registry itself are reported where the registry is compared.
         let places = asked.filter_map(|endpoint| location(&endpoint)).filter(|place| place != host);
         places.filter_map(|place| self.finding(host, &place, runtime)).collect()
     }

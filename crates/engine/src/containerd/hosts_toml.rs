@@ -1,4 +1,4 @@
-//! One `hosts.toml` as containerd has it after reading.
+//! One `hosts.toml`, as containerd sees it after reading.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,46 +13,47 @@ use pullwright_golang::duration::Duration;
 /// A file that containerd accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostsToml {
-    /// The hosts that are asked first, in the order in which they are asked.
+    /// The hosts that containerd asks first, in order.
     pub hosts: Vec<Host>,
-    /// Who is asked last. Without a host of its own it is the registry itself.
+    /// The host that containerd asks last. If it has no host, the registry itself is asked.
     pub server: Host,
     pub(super) findings: Vec<Finding>,
 }
 
-/// A host of the file, with how to connect to it.
+/// A host of the file, and how to connect to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// Where it stands in its document.
+    /// The path in the document.
     pub at: DocPath,
-    /// How to speak to it.
+    /// The scheme of the connection.
     pub scheme: Scheme,
     /// `host[:port]`; empty if the file has no host.
     pub host: String,
-    /// What stands before the repository: `/v2`, or something else with `override_path`.
+    /// The path before the repository: `/v2`, or another one with `override_path`.
     pub path: String,
-    /// What it may be asked for.
+    /// The requests that the host may get.
     pub capabilities: Capabilities,
-    /// Files with authorities to trust besides the system's, as written: relative ones are beside the file.
+    /// Files with certificate authorities to trust besides the system's, as written: relative paths are relative to the
+    /// file.
     pub ca: Option<Vec<String>>,
-    /// Client certificates: the file, and the file of the key if that is another one.
+    /// Client certificates: the file, and the file of the key if it is a separate one.
     pub client: Vec<(String, Option<String>)>,
-    /// Whether its certificate may be anybody's, if the file says so.
+    /// Whether any certificate is accepted, if the file sets it.
     pub skip_verify: Option<bool>,
-    /// Headers sent with every request; a password or token may be among them.
+    /// Headers to send with every request; they may contain a password or token.
     pub header: BTreeMap<String, Sensitive<Vec<String>>>,
-    /// How long to wait for a connection.
+    /// The time limit for connecting.
     pub dial_timeout: Option<Duration>,
 }
 
-/// How a host is spoken to.
+/// The scheme of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// TLS.
     Https,
-    /// Plain.
+    /// Plain HTTP.
     Http,
-    /// Something that no request can be made with.
+    /// A scheme that no request can be made with.
     Other(String),
 }
 
@@ -65,7 +66,7 @@ impl HostsToml {
         decode::decode(text)
     }
 
-    /// Who is asked for the images of this registry, in order.
+    /// Returns the endpoints that containerd asks for the images of this registry, in order.
     #[must_use]
     pub fn endpoints(&self, registry: &str) -> Vec<ContainerdEndpoint> {
         let hosts = self.hosts.iter().map(|host| ContainerdEndpoint::new(EndpointRole::Host, host));
@@ -76,7 +77,7 @@ impl HostsToml {
         hosts.chain([server]).collect()
     }
 
-    /// What containerd accepts in silence and a person should know: keys that it passes over, hosts that it never asks.
+    /// Returns what containerd silently accepts but a person should know: keys that it ignores, hosts that it never asks.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
@@ -84,7 +85,7 @@ impl HostsToml {
 }
 
 impl Host {
-    /// A registry of this name, over TLS, for everything.
+    /// A registry with this name, over TLS, with all capabilities.
     pub(super) fn named(host: &str) -> Self {
         Self {
             at: DocPath::root(),
@@ -100,7 +101,7 @@ impl Host {
         }
     }
 
-    /// Whether the file says anything about TLS, even the default: containerd then tries TLS also where the scheme is
+    /// Whether the file sets anything about TLS, even to the default: containerd then tries TLS even if the scheme is
     /// `http`.
     pub(super) fn configures_tls(&self) -> bool {
         self.ca.is_some() || !self.client.is_empty() || self.skip_verify.is_some()

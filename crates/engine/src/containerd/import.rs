@@ -13,21 +13,21 @@ use crate::mirrors::{
 };
 use pullwright_findings::{DocPath, Finding, rules};
 
-/// What files became together. Mirrors by digest and by tag go into objects of two kinds, and what is about a registry and
-/// not about its mirrors into `Image/cluster`.
+/// The combined result of an import. Mirrors by digest and by tag go into objects of two kinds, and settings of a registry
+/// rather than of its mirrors go into `Image/cluster`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Rules of an `ImageDigestMirrorSet`.
     pub by_digest: Vec<MirrorSetRule>,
     /// Rules of an `ImageTagMirrorSet`.
     pub by_tag: Vec<MirrorSetRule>,
-    /// What `Image/cluster` has to say for them to work.
+    /// The settings that `Image/cluster` needs for them to work.
     pub sources: RegistrySources,
-    /// What could not be taken over, each with the number of the file that it is about: see [`Collected::files`].
+    /// Findings about everything that could not be imported, each with the number of its file: see [`Collected::files`].
     pub findings: Vec<(usize, Finding)>,
 }
 
-/// What has been read so far. Which registries are insecure is known only when all files have been read.
+/// The files read so far. Which registries are insecure is only known when all files have been read.
 #[derive(Debug, Clone, Default)]
 pub struct Collected {
     files: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Collected {
     told: HashSet<(usize, Finding)>,
 }
 
-/// Takes over the folders of a node.
+/// Imports the folders of a node.
 #[must_use]
 pub fn import(certs: &CertsD) -> Collected {
     let mut collected = Collected::default();
@@ -63,14 +63,14 @@ pub fn import(certs: &CertsD) -> Collected {
     collected
 }
 
-/// Reports mirrors for all registries that have no mirrors of their own.
+/// Reports mirrors for all registries without mirrors of their own.
 pub(super) fn all_registries(at: DocPath) -> Finding {
     let message = "mirrors for all registries cannot be written in a mirror set";
     Finding::new(&rules::import::ALL_REGISTRIES, at, message)
 }
 
 impl Imported {
-    /// The objects, all with this name. A kind without rules has no object.
+    /// Returns the objects, all with this name. There is no object for a kind without rules.
     #[must_use]
     pub fn sets(&self, name: &str) -> Vec<MirrorSet> {
         let kinds = [
@@ -83,14 +83,14 @@ impl Imported {
 }
 
 impl Collected {
-    /// The files in the order of their numbers: each as the folder whose `hosts.toml` it is, a `registries.yaml` as
-    /// nothing.
+    /// Returns the files in the order of their numbers: each is the folder of a `hosts.toml`, or empty for a
+    /// `registries.yaml`.
     #[must_use]
     pub fn files(&self) -> &[String] {
         &self.files
     }
 
-    /// Adds what other files became, which get the numbers after those that are there.
+    /// Adds other files, which are numbered after the present ones.
     pub fn extend(&mut self, other: Self) {
         let before = self.files.len();
         self.files.extend(other.files);
@@ -106,7 +106,7 @@ impl Collected {
         self.connections.extend(other.connections.into_iter().map(numbered));
     }
 
-    /// All of it together.
+    /// Combines everything.
     #[must_use]
     pub fn imported(self) -> Imported {
         let mut imported = self.imported;
@@ -116,7 +116,7 @@ impl Collected {
         imported
     }
 
-    /// What is added from here on is of this file.
+    /// Starts a file: everything that is added from here on belongs to it.
     pub(super) fn begin(&mut self, folder: &str) {
         self.files.push(folder.to_owned());
     }
@@ -125,7 +125,7 @@ impl Collected {
         self.files.len().saturating_sub(1)
     }
 
-    /// Reports something about the file, once: an endpoint may be for several paths.
+    /// Reports a finding about the file, once: an endpoint may serve several paths.
     pub(super) fn tell(&mut self, finding: Finding) {
         let finding = (self.file(), finding);
         if self.told.insert(finding.clone()) {
@@ -133,7 +133,7 @@ impl Collected {
         }
     }
 
-    /// Takes over what a file says about the images of `source`.
+    /// Imports the settings of a file for the images of `source`.
     pub(super) fn add(&mut self, source: &str, file: &HostsToml) {
         if let Some(finding) = invalid_source(source, DocPath::root) {
             return self.tell(finding);
@@ -170,7 +170,7 @@ impl Collected {
         }
     }
 
-    /// Who is asked for the images of `source`, as far as an object can say it, each with its place in the file.
+    /// Returns the endpoints for the images of `source` that an object can express, each with its path in the file.
     fn asked(&mut self, source: &str, file: &HostsToml) -> Vec<(String, ContainerdEndpoint, DocPath)> {
         let registry = source.split('/').next().unwrap_or_default();
         let endpoints = file.endpoints(registry);
@@ -183,7 +183,7 @@ impl Collected {
                 continue;
             }
             match location(&endpoint) {
-                // Docker Hub has two names, and images may be asked for by either.
+                // Docker Hub has two names, and images may be requested by either.
                 Some(location) if location == source.replacen(DOCKER_HUB, "docker.io", 1) => {
                     asked.push((source.to_owned(), endpoint, host.at.clone()));
                 }
@@ -194,7 +194,7 @@ impl Collected {
                 None if endpoint.role == EndpointRole::Server || host.is_usable() => {
                     self.tell(no_location(&endpoint, host.at.clone()));
                 }
-                // Told when the file was read.
+                // Reported when the file was read.
                 None => {}
             }
         }
@@ -202,12 +202,12 @@ impl Collected {
     }
 }
 
-/// What is asked in pulls of one kind.
+/// The places that are asked in pulls of one kind.
 struct Pulls {
     mirrors: Vec<String>,
     /// Whether the source itself is asked.
     contacts: bool,
-    /// Whether it is asked before one of the mirrors.
+    /// Whether the source is asked before one of the mirrors.
     source_first: bool,
 }
 
@@ -249,7 +249,7 @@ fn left_behind(host: &Host) -> Option<Finding> {
     })
 }
 
-/// Two folders may be named after one host.
+/// Two folders may belong to one host.
 fn shadowed(other: &str) -> Finding {
     let message = format!("containerd does not read this file: the folder {other} takes precedence");
     Finding::new(&rules::import::SHADOWED, DocPath::root(), message)

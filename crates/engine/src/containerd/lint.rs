@@ -1,4 +1,4 @@
-//! Finds what containerd accepts in a `hosts.toml` although it is most likely a mistake.
+//! Finds settings in a `hosts.toml` that containerd accepts but that are most likely mistakes.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(super) fn unknown_key(key: &str, is_file: bool, at: DocPath) -> Finding {
         None if key == "rewrite" => {
             "only the containerd of K3s and RKE2 rewrites names, as their registries.yaml says".to_owned()
         }
-        // In TOML, what follows a table's header belongs to the table.
+        // In TOML, everything after a table header belongs to the table.
         None if key == "server" => "put it before the first table: here it belongs to this host".to_owned(),
         None if key == "host" => {
             "hosts of a host are not supported; list them in the order to ask".to_owned()
@@ -30,7 +30,7 @@ pub(super) fn unknown_key(key: &str, is_file: bool, at: DocPath) -> Finding {
     })
 }
 
-/// Checks one host. `again` says whether an earlier table is about the same host.
+/// Checks one host. `again` is true if an earlier table has the same host.
 pub(super) fn host(name: &str, host: &Host, again: bool, override_path: bool, findings: &mut Vec<Finding>) {
     let at = &host.at;
     if !host.is_usable() {

@@ -1,4 +1,4 @@
-//! containerd's mirrors: `certs.d/*/hosts.toml`, read as containerd 2 reads it, and what `registries.conf` becomes there.
+//! containerd's mirrors: reads `certs.d/*/hosts.toml` as containerd 2 does, and translates `registries.conf` into it.
 //!
 //! ```text
 //! hosts.toml ──► HostsToml ──► CertsD (by host) ──► endpoints, in the order in which they are asked

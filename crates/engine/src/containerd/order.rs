@@ -1,18 +1,18 @@
-//! In which order containerd asks the hosts of a `hosts.toml`: that of the tables in the text.
+//! The order in which containerd asks the hosts of a `hosts.toml`: the order of the tables in the text.
 //!
-//! Its decoder loses the order, so containerd reads the headers of the tables a second time. What follows from that is
-//! kept here: a host that is not written as a table of its own is not asked, and one whose tables stand apart is
-//! asked twice.
+//! containerd's decoder loses the order, so containerd reads the table headers a second time. This module reproduces the
+//! consequences: a host without a table of its own is not asked, and a host whose tables are not next to each other is asked
+//! twice.
 
 use std::borrow::Cow;
 
 use toml_parser::parser::{EventReceiver, RecursionGuard, parse_document};
 use toml_parser::{ErrorSink, Source, Span, decoder::Encoding};
 
-/// Deeper than any `hosts.toml`.
+/// More than any `hosts.toml` needs.
 const MAX_DEPTH: u32 = 64;
 
-/// The hosts in the order of their tables. The text must have been read as TOML before.
+/// Returns the hosts in the order of their tables. The text must be valid TOML.
 pub(super) fn hosts(text: &str) -> Vec<String> {
     let source = Source::new(text);
     let tokens = source.lex().into_vec();
@@ -24,7 +24,7 @@ pub(super) fn hosts(text: &str) -> Vec<String> {
 
 struct Headers<'t> {
     source: Source<'t>,
-    /// The parts of the header that is being read, if one is.
+    /// The parts of the header that is being read, if any.
     header: Option<Vec<Cow<'t, str>>>,
     hosts: Vec<String>,
 }
@@ -37,7 +37,7 @@ impl EventReceiver for Headers<'_> {
     fn std_table_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
         if let Some([first, host, ..]) = self.header.take().as_deref()
             && first == "host"
-            // Nothing stands for no host yet, so a first host without a name is passed over.
+            // The empty string also means "no host yet", so a first host with an empty name is skipped.
             && self.hosts.last().map_or("", String::as_str) != host
         {
             self.hosts.push(host.to_string());

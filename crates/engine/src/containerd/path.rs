@@ -1,6 +1,6 @@
-//! Go's `path.Clean`, which decides what containerd makes of the path of a host.
+//! Go's `path.Clean`, which containerd applies to the path of a host.
 
-/// The shortest path that means the same: no empty parts, no `.`, and `..` taken back where it can be.
+/// Returns the shortest equivalent path: without empty parts and `.`, and with `..` resolved where possible.
 pub(super) fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

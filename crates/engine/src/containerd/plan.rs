@@ -1,9 +1,8 @@
-//! What `registries.conf` becomes for one host, as far as a `hosts.toml` can say it.
+//! Translates `registries.conf` for one host, as far as a `hosts.toml` can express it.
 //!
-//! containerd has one list of hosts for all images of a registry. What holds for the whole registry is taken over as it
-//! is. A mirror of a path is added for pulls by digest alone, and only if it keeps the names of images: a digest makes
-//! the content certain, while a tag of *another* repository must not be resolved by whoever happens to have that name
-//! on the mirror.
+//! containerd has one list of hosts for all images of a registry. Settings for the whole registry are copied as they are. A
+//! mirror of a path is added only for pulls by digest, and only if it keeps the names of images: a digest determines the
+//! content, but the tag of *another* repository must not be resolved by whoever happens to own that name on the mirror.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,7 +12,7 @@ use super::{Capabilities, Capability, Host, HostsToml, Scheme};
 use crate::reference::contacted_host;
 use crate::registries::{MirrorUse, PullBy, PullSource, RegistriesConf, Registry, SourceRole};
 
-/// Plans the file of `host`; `below` are the entries for paths in it.
+/// Plans the file of `host`; `below` are the entries for its paths.
 pub(super) fn plan(conf: &RegistriesConf, host: &str, below: &[&Registry]) -> HostsToml {
     let mut hosts = HostList::default();
     let mut server = None;
@@ -21,10 +20,10 @@ pub(super) fn plan(conf: &RegistriesConf, host: &str, below: &[&Registry]) -> Ho
         let Some(place) = place_of(&source) else { continue };
         match (source.role, &source.blocked_by) {
             (SourceRole::Mirror, None) => hosts.add(at(place, source.insecure, capabilities(source.serves))),
-            // The runtime refuses it for every pull.
+            // The runtime refuses the mirror for every pull.
             (SourceRole::Mirror, Some(_)) => {}
             (SourceRole::Location | SourceRole::Direct, blocked_by) => {
-                // Nobody pulls from whom only pushes may go to.
+                // Nobody pulls from a host that is only allowed for pushes.
                 let allowed = match blocked_by {
                     Some(_) => [Capability::Push].into_iter().collect(),
                     None => Capabilities::ALL,
@@ -42,7 +41,7 @@ pub(super) fn plan(conf: &RegistriesConf, host: &str, below: &[&Registry]) -> Ho
     HostsToml { hosts: hosts.hosts, server, findings: Vec::new() }
 }
 
-/// The mirrors of a path that keep it as part of the name, as mirrors of the whole host.
+/// Returns the mirrors of a path that keep it as part of the name, as mirrors of the whole host.
 fn kept_by_digest(conf: &RegistriesConf, host: &str, registry: &Registry) -> Vec<(String, bool)> {
     let Some(path) = registry.prefix.strip_prefix(host) else { return Vec::new() };
     let kept = |source: &PullSource| {
@@ -53,7 +52,7 @@ fn kept_by_digest(conf: &RegistriesConf, host: &str, registry: &Registry) -> Vec
     sources(conf, &registry.prefix).iter().filter_map(kept).collect()
 }
 
-/// A mirror by tag is asked by digest, too: containerd resolves the tag and goes on by digest.
+/// A mirror for tags is also asked by digest: containerd resolves the tag and continues by digest.
 fn capabilities(serves: MirrorUse) -> Capabilities {
     match serves {
         MirrorUse::DigestOnly => [Capability::Pull].into_iter().collect(),
@@ -61,8 +60,8 @@ fn capabilities(serves: MirrorUse) -> Capabilities {
     }
 }
 
-/// A host for a location. To the runtime "insecure" is TLS with any certificate, or else plain HTTP; containerd does the
-/// same where the scheme is `http` and TLS is configured.
+/// Makes the host for a location. For the runtime, "insecure" means TLS with any certificate, or else plain HTTP. containerd
+/// does the same if the scheme is `http` and TLS is configured.
 fn at(location: &str, insecure: bool, capabilities: Capabilities) -> Host {
     let (host, path) = location.split_at(location.find('/').unwrap_or(location.len()));
     let host = contacted_host(host);
@@ -75,16 +74,16 @@ fn at(location: &str, insecure: bool, capabilities: Capabilities) -> Host {
     }
 }
 
-/// Hosts in the order in which they are asked, each once.
+/// The hosts in the order in which they are asked, without duplicates.
 #[derive(Default)]
 struct HostList {
     hosts: Vec<Host>,
-    /// Where each is: a registry may have thousands of paths, each with mirrors.
+    /// The position of each host, for fast lookup: a registry may have thousands of paths, each with mirrors.
     positions: HashMap<(Scheme, String, String), usize>,
 }
 
 impl HostList {
-    /// Adds a host, or what it may be asked for if it is there: a location that is a mirror by digest and, in another
+    /// Adds a host, or extends the capabilities of an existing one: a location that is a mirror by digest and, in another
     /// object, by tag is one host.
     fn add(&mut self, new: Host) {
         let address = (new.scheme.clone(), new.host.clone(), new.path.clone());

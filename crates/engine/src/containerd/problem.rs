@@ -1,4 +1,4 @@
-//! Why containerd refuses a `hosts.toml`. It then goes on as if the file were not there.
+//! The reasons why containerd refuses a `hosts.toml`. containerd then continues as if the file did not exist.
 
 use std::ops::Range;
 
@@ -7,19 +7,19 @@ use pullwright_golang::duration::DurationError;
 use pullwright_golang::quote::quote;
 use pullwright_golang::url::UrlError;
 
-/// Why containerd refuses a file.
+/// The reason why containerd refuses a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct HostsError {
-    /// Where in the document.
+    /// The path in the document.
     pub at: DocPath,
-    /// Which bytes, for a text that is no TOML and so has no places.
+    /// The position in the text, for invalid TOML, which has no paths.
     pub span: Option<Range<usize>>,
-    /// What is wrong there.
+    /// The problem.
     pub problem: HostsProblem,
 }
 
-/// What is wrong with a file; displays as containerd's own words but for decoding errors.
+/// A problem with a file; the message is containerd's own, except for decoding errors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostsProblem {
     /// Not TOML.
@@ -28,45 +28,45 @@ pub enum HostsProblem {
     /// A value of the wrong type.
     #[error("expected {expected}, found {found}")]
     Type {
-        /// What the field takes.
+        /// The type that the field takes.
         expected: &'static str,
-        /// What stands there.
+        /// The type of the value.
         found: &'static str,
     },
-    /// A host that is no URL.
+    /// The host is not a valid URL.
     #[error("unable to parse server {server}: {source}")]
     Server {
         /// The host with its scheme.
         server: String,
-        /// Go's words.
+        /// Go's error.
         source: Box<UrlError>,
     },
-    /// Not one of the four.
+    /// The capability is not one of the four.
     #[error("unknown capability {0}")]
     Capability(String),
-    /// Neither a file nor a list of files.
+    /// The value is neither a file nor a list of files.
     #[error("invalid type {found} for {}", quote(field))]
     Files {
         /// `ca` or `client`.
         field: &'static str,
-        /// What stands there.
+        /// The type of the value.
         found: &'static str,
     },
-    /// A list with something else than text in it.
+    /// The list contains something other than strings.
     #[error("unable to cast {0} to string")]
     NotText(&'static str),
-    /// A certificate and its key are two.
+    /// The pair of a certificate and its key does not have two items.
     #[error("invalid pair of {0} for \"client\"")]
     Pair(usize),
-    /// Neither text nor a list of texts.
+    /// The value is neither a string nor a list of strings.
     #[error("invalid type {found} for header {}", quote(header))]
     Header {
-        /// Which header.
+        /// The name of the header.
         header: String,
-        /// What stands there.
+        /// The type of the value.
         found: &'static str,
     },
-    /// A time limit in another notation than Go's.
+    /// The time limit is not in Go's notation.
     #[error(transparent)]
     DialTimeout(#[from] DurationError),
 }
@@ -76,7 +76,7 @@ impl HostsError {
         Self { at, span: None, problem: problem.into() }
     }
 
-    /// The refusal, with what containerd does then.
+    /// Reports the refusal.
     #[must_use]
     pub fn finding(&self) -> Finding {
         Finding::new(&rules::containerd::REFUSED, self.at.clone(), self.to_string())

@@ -1,4 +1,4 @@
-//! `registries.conf` as the files of `certs.d`, with what they cannot say.
+//! Translates `registries.conf` into the files of `certs.d`, and reports what they cannot express.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,23 +10,23 @@ use crate::registries::{RegistriesConf, Registry};
 use crate::toml_text::{list, string};
 use pullwright_findings::Finding;
 
-/// The first line of each file, by which a later run knows its own.
+/// The first line of each file, by which a later run recognizes its own files.
 pub const HEADER: &str = "# Written by pullwright from registries.conf; change that file instead.";
 
-/// The files, and what does not hold on a node that has them.
+/// The files, and what is different on a node that has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// The texts by path below `certs.d`: `docker.io/hosts.toml`.
+    /// The files by path below `certs.d`: `docker.io/hosts.toml`.
     pub files: BTreeMap<String, String>,
-    /// What cannot be said to containerd, with what happens instead. Places are those of the merged `registries.conf`.
+    /// Settings that containerd cannot express, and what happens instead. Paths refer to the merged `registries.conf`.
     pub findings: Vec<Finding>,
 }
 
 /// Renders the configuration for containerd: a file for each host that an entry names, and for each of `hosts`, which
-/// wildcards may be about.
+/// wildcards may match.
 ///
-/// A host without a file is asked as containerd always does. There is never a `_default`: no entry of
-/// `registries.conf` is about all registries.
+/// containerd treats a host without a file as usual. There is never a `_default`: no entry of `registries.conf` applies to
+/// all registries.
 #[must_use]
 pub fn render(conf: &RegistriesConf, hosts: &[String]) -> Rendered {
     let certs = planned(conf, hosts);
@@ -42,7 +42,7 @@ pub fn render(conf: &RegistriesConf, hosts: &[String]) -> Rendered {
     }
 }
 
-/// The folders as containerd will have them.
+/// Returns the folders as containerd will see them.
 pub(super) fn planned(conf: &RegistriesConf, hosts: &[String]) -> CertsD {
     let mut certs = CertsD::default();
     for (host, below) in by_host(conf, hosts) {
@@ -57,13 +57,13 @@ pub(super) fn planned(conf: &RegistriesConf, hosts: &[String]) -> CertsD {
     certs
 }
 
-/// The hosts that entries name, each with the entries for paths in it.
+/// Returns the hosts that entries name, each with the entries for its paths.
 pub(super) fn by_host<'c>(conf: &'c RegistriesConf, hosts: &[String]) -> BTreeMap<String, Vec<&'c Registry>> {
     let mut found: BTreeMap<String, Vec<&Registry>> =
         hosts.iter().map(|host| (host.clone(), Vec::new())).collect();
     for registry in conf.registries() {
         let host = registry.prefix.split('/').next().unwrap_or_default();
-        // Others match no image.
+        // Other prefixes match no image.
         if is_domain(Dialect::Runtime, host) {
             let below = found.entry(host.to_owned()).or_default();
             if registry.prefix != host {
@@ -99,7 +99,7 @@ fn settings(out: &mut String, indent: &str, host: &Host) {
     }
 }
 
-/// The host as it is written: with a path only where it is not the usual one.
+/// Returns the host in the notation of the file: with a path only if it is not the usual one.
 pub(super) fn url(host: &Host) -> String {
     let path = if host.path == "/v2" { "" } else { &host.path };
     format!("{}://{}{path}", host.scheme, host.host)

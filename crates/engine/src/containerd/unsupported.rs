@@ -1,4 +1,4 @@
-//! What a `registries.conf` says that containerd's or K3s's files cannot express, and what happens instead.
+//! Finds settings of `registries.conf` that containerd's or K3s's files cannot express, and reports what happens instead.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(super) enum TargetRuntime {
     K3s,
 }
 
-/// The most places that a message about a path lists. A registry can have thousands of paths, and as many mirrors.
+/// The maximum number of places in a message about a path. A registry can have thousands of paths, and as many mirrors.
 const LISTED: usize = 8;
 
 impl TargetRuntime {
@@ -31,7 +31,7 @@ impl TargetRuntime {
     }
 }
 
-/// Everything that differs on a node with these folders.
+/// Returns everything that is different on a node with these folders.
 pub(super) fn findings(
     conf: &RegistriesConf,
     certs: &CertsD,
@@ -63,16 +63,16 @@ pub(super) fn findings(
     findings
 }
 
-/// What is asked for the images of a registry or of a path in it.
+/// Compares the places that are asked for the images of a registry, or of a path in it.
 ///
-/// containerd asks the same mirrors for every path. They are kept once for the registry, and a path costs no more than its own
-/// mirrors: there may be thousands of both.
+/// containerd asks the same mirrors for every path. They are stored once for the registry, so that a path costs no more than
+/// its own mirrors: there may be thousands of both.
 struct Compared<'c> {
     scope: &'c str,
-    /// The part of the scope behind the host: empty, or a slash and a path.
+    /// The part of the scope after the host: empty, or a slash and a path.
     path: &'c str,
     wanted: Asking,
-    /// What the runtime asks for the registry. For the scope, the path follows each place.
+    /// The places that the runtime asks for the registry. For the scope, the path is appended to each place.
     found: &'c Asking,
     /// Whether the runtime asks the registry itself, by tag and by digest.
     asks_source: [bool; 2],
@@ -104,7 +104,7 @@ impl Compared<'_> {
         })
     }
 
-    /// Whether both ask the same places in the same order.
+    /// Whether `registries.conf` and the runtime ask the same places in the same order.
     fn is_same(&self, by: By) -> bool {
         let (wanted, found) = (self.wanted.of(by), self.found.of(by));
         let same = |(wanted, found): (&Asked, &Asked)| {
@@ -113,7 +113,7 @@ impl Compared<'_> {
         wanted.len() == found.len() && wanted.iter().zip(found).all(same)
     }
 
-    /// Whether the source is asked although `registries.conf` forbids it, which is more than an approximation.
+    /// Whether the source is asked although `registries.conf` forbids it, which is worse than an approximation.
     fn asks_forbidden_source(&self) -> bool {
         let asks = |asked: &[Asked]| asked.iter().any(|asked| asked.place == self.scope);
         let [by_tag, by_digest] = self.asks_source;
@@ -127,7 +127,7 @@ impl Compared<'_> {
         same(By::Tag) && same(By::Digest)
     }
 
-    /// Why it cannot be expressed: the rule, and what to do if the rule does not say it.
+    /// Returns the rule that explains why the configuration cannot be expressed, and a help text if the rule has none.
     fn cause(&self) -> (&'static Rule, Option<String>) {
         let extra = |by: By| {
             let wanted: HashSet<_> = self.wanted.of(by).iter().collect();
@@ -178,7 +178,7 @@ fn wildcard(registry: &Registry, index: usize, hosts: &[String]) -> Finding {
     if registry.blocked { finding } else { finding.as_warning() }
 }
 
-/// containerd takes a name without a registry for one of Docker Hub.
+/// containerd assumes Docker Hub for a name without a registry.
 fn short_names(conf: &RegistriesConf) -> Option<Finding> {
     let root = DocPath::root();
     let searched = conf.unqualified_search_registries().filter(|hosts| *hosts != ["docker.io"]);
@@ -191,13 +191,13 @@ fn short_names(conf: &RegistriesConf) -> Option<Finding> {
     Some(Finding::new(&rules::containerd::SHORT_NAMES, at, message))
 }
 
-/// The entry that is about this scope, in the list sorted by prefix.
+/// Returns the path of the entry for this scope, in the list sorted by prefix.
 fn place(registries: &[&Registry], scope: &str) -> DocPath {
     let position = registries.binary_search_by(|registry| registry.prefix.as_str().cmp(scope));
     position.map_or_else(|_| DocPath::root(), |index| DocPath::root().key("registry").index(index))
 }
 
-/// The places in words, each followed by `path`. A path has all mirrors of its registry, so only the first ones are listed.
+/// Describes the places, each followed by `path`. A path has all mirrors of its registry, so only the first few are listed.
 pub(super) fn in_words(asked: &[Asked], path: &str) -> String {
     let listed = asked.iter().take(if path.is_empty() { usize::MAX } else { LISTED });
     let places: Vec<_> = listed

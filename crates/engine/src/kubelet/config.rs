@@ -1,4 +1,4 @@
-//! The kubelet's `CredentialProviderConfig`: which provider runs for which images, and with what.
+//! The kubelet's `CredentialProviderConfig`: which provider runs for which images, and how.
 
 use std::collections::BTreeSet;
 
@@ -23,19 +23,19 @@ pub struct CredentialProviderConfig {
 /// One credential provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
-    /// The name, which is also that of the executable in the kubelet's folder.
+    /// The name, which is also the name of the executable in the kubelet's folder.
     pub name: String,
-    /// The images for which it runs: any one pattern suffices.
+    /// The images for which it runs: one matching pattern is enough.
     pub match_images: Vec<ImagePattern>,
-    /// How long an answer is kept that does not say so itself; never negative.
+    /// How long to cache an answer that does not set a duration itself; never negative.
     pub default_cache_duration: Duration,
     /// The version of the protocol.
     pub api_version: ApiVersion,
-    /// Arguments.
+    /// The arguments.
     pub args: Vec<String>,
     /// Environment variables beyond the kubelet's own.
     pub env: Vec<EnvVar>,
-    /// Whether and how it is given the pod's service account token.
+    /// Whether and how it gets the pod's service account token.
     pub token_attributes: Option<TokenAttributes>,
 }
 
@@ -48,64 +48,64 @@ pub struct EnvVar {
     pub value: Sensitive,
 }
 
-/// How a provider is given service account tokens.
+/// How a provider gets service account tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenAttributes {
-    /// For whom the token is made.
+    /// The audience of the token.
     pub audience: String,
-    /// Who shares a cached answer.
+    /// Which pulls share a cached answer.
     pub cache_type: TokenCacheType,
-    /// Whether the provider is skipped for a pod without service account; otherwise it runs without a token.
+    /// Whether to skip the provider for a pod without a service account; otherwise it runs without a token.
     pub require_service_account: bool,
     /// Annotations without which the provider is skipped.
     pub required_annotation_keys: Vec<String>,
-    /// Annotations that are passed on if they are there.
+    /// Annotations that are passed on if they exist.
     pub optional_annotation_keys: Vec<String>,
 }
 
-/// Who shares a cached answer.
+/// Which pulls share a cached answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenCacheType {
     /// All pods of a service account.
     ServiceAccount,
-    /// All pulls with the same token, which is those of one pod.
+    /// All pulls with the same token, which are those of one pod.
     Token,
 }
 
-/// A file of the configuration.
+/// A configuration file.
 #[derive(Debug, Clone, Copy)]
 pub struct ConfigFile<'a> {
-    /// Its path, for errors.
+    /// The path, for error messages.
     pub path: &'a str,
-    /// Its content as JSON. YAML is turned into JSON with sorted keys first, as the kubelet does.
+    /// The content as JSON. YAML must first be converted to JSON with sorted keys, as the kubelet does.
     pub json: &'a [u8],
 }
 
-/// Why the kubelet would not start with a configuration, in its words.
+/// The reason why the kubelet would not start with a configuration, in its words.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// A folder without any file that counts.
+    /// The folder has no file that the kubelet reads.
     #[error("no configuration files found in directory {}", quote(.0))]
     NoFiles(String),
-    /// A file that cannot be read as a configuration.
+    /// The file cannot be read as a configuration.
     #[error("error decoding config {}: {source}", quote(.path))]
     Decode {
         /// The file.
         path: String,
-        /// Why not.
+        /// The reason.
         source: DecodeError,
     },
-    /// A name that is there twice, in one file or in several.
+    /// A name occurs twice, in one file or in several.
     #[error("duplicate provider name {} found in configuration file(s)", quote(.0))]
     DuplicateName(String),
-    /// Values that break the rules.
+    /// Some values break the rules.
     #[error("failed to validate credential provider config: {}", summary(.0))]
     Invalid(Vec<Violation>),
 }
 
-/// Of the files in a configuration folder those that the kubelet reads, in its order.
+/// Returns those files of a configuration folder that the kubelet reads, in its order.
 ///
-/// Folders are left out before; a file such as `.json` or `.hidden.yaml` counts.
+/// The caller must leave out subfolders. Files such as `.json` or `.hidden.yaml` are included.
 pub fn config_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let counts = |name: &&str| matches!(name.rsplit_once('.'), Some((_, "json" | "yaml" | "yml")));
     let mut names: Vec<_> = names.into_iter().filter(counts).collect();
@@ -114,11 +114,10 @@ pub fn config_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str
 }
 
 impl CredentialProviderConfig {
-    /// Reads one file or those of a folder, in order, and checks them by the rules of a kubelet with its
-    /// feature gates as they are by default.
+    /// Reads one file, or those of a folder in order, and checks them by the rules of a kubelet with default feature gates.
     ///
     /// # Errors
-    /// The kubelet's refusal.
+    /// If the kubelet refuses the configuration.
     pub fn load(files: &[ConfigFile<'_>]) -> Result<Self, ConfigError> {
         let mut decoded = Vec::new();
         for file in files {
@@ -133,8 +132,8 @@ impl CredentialProviderConfig {
         validate(decoded).map_err(ConfigError::Invalid)
     }
 
-    /// The providers that the kubelet runs for an image, a name without tag and digest, each with the first
-    /// pattern that makes it do so.
+    /// Returns the providers that the kubelet runs for an image, a name without tag and digest, each with its first matching
+    /// pattern.
     #[must_use]
     pub fn invoked<'a>(&'a self, image: &str) -> Vec<(&'a Provider, &'a ImagePattern)> {
         let Ok(image) = Url::parse_schemeless(image) else {

@@ -1,4 +1,4 @@
-//! The first thing the kubelet reads of any document: its kind and version, in any case.
+//! The first thing that the kubelet reads from any document: its kind and version, ignoring case.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use super::decode::TypeFault;
 use pullwright_findings::DocPath;
 use pullwright_golang::json::{JsonKind, RawValue, SyntaxError, names_field};
 
-/// Kind and version of a document; each empty if it is not there.
+/// Kind and version of a document; empty if absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) group: String,
@@ -14,16 +14,16 @@ pub(super) struct Header {
     pub(super) kind: String,
 }
 
-/// Why a document has no kind and version, in the kubelet's words.
+/// The reason why kind and version of a document cannot be read, in the kubelet's words.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HeaderError {
     /// Not JSON.
     #[error("couldn't get version/kind; json parse error: {0}")]
     Syntax(#[from] SyntaxError),
-    /// `kind` or `apiVersion` is not a string, or the document not an object.
+    /// `kind` or `apiVersion` is not a string, or the document is not an object.
     #[error("couldn't get version/kind; json parse error: {0}")]
     Type(TypeFault),
-    /// An `apiVersion` with more than one slash.
+    /// The `apiVersion` has more than one slash.
     #[error("unexpected GroupVersion string: {0}")]
     GroupVersion(String),
 }
@@ -31,7 +31,7 @@ pub enum HeaderError {
 impl Header {
     pub(super) fn read(document: RawValue<'_>) -> Result<Self, HeaderError> {
         let [api_version, kind] = texts(document).map_err(HeaderError::Type)?;
-        // Go takes "/" for nothing at all, and "v1" for the version of a group without a name.
+        // Go treats "/" as empty, and "v1" as the version of the group without a name.
         let (group, version) = match api_version.split_once('/') {
             None => ("", api_version.as_str()),
             Some((_, version)) if version.contains('/') => {
@@ -42,13 +42,13 @@ impl Header {
         Ok(Self { group: group.to_owned(), version: version.to_owned(), kind })
     }
 
-    /// Group and version as the kubelet shows them.
+    /// Group and version in the kubelet's notation.
     pub(super) fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 }
 
-/// `apiVersion` and `kind`; the last of several wins.
+/// Returns `apiVersion` and `kind`; the last of several wins.
 fn texts(document: RawValue<'_>) -> Result<[String; 2], TypeFault> {
     let fault = |at, found, target: &str, go_type: &str| TypeFault {
         at,

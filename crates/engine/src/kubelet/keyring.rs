@@ -1,4 +1,4 @@
-//! In which order the kubelet tries credentials: its `BasicDockerKeyring`, over any kind of value.
+//! The order in which the kubelet tries credentials: its `BasicDockerKeyring`, for any type of value.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use super::matching::urls_match;
 use crate::reference::{DOCKER_HUB, DOCKER_HUB_INDEX};
 use pullwright_golang::url::{Url, UrlError};
 
-/// Docker Hub's key, whose credentials serve its images when no other key matches.
+/// Docker Hub's key. Its credentials are used for Docker Hub's images if no other key matches.
 const DEFAULT_REGISTRY: &[u8] = DOCKER_HUB_INDEX.as_bytes();
 
 /// Values under keys such as `https://quay.io/v1/` or `*.example.com/team`.
 ///
-/// A pull tries all that match: keys in reverse byte order, so that of two keys on one host the longer comes
-/// first; values of one key in the order they were added.
+/// A pull tries all values that match: keys in reverse byte order, so that of two keys for one host the longer comes first;
+/// values of one key in the order in which they were added.
 #[derive(Debug, Clone)]
 pub struct Keyring<T> {
     entries: BTreeMap<Vec<u8>, KeyringEntry<T>>,
@@ -20,19 +20,19 @@ pub struct Keyring<T> {
 
 #[derive(Debug, Clone)]
 struct KeyringEntry<T> {
-    /// `None` when the normalised key no longer parses: it then matches nothing.
+    /// `None` if the normalised key no longer parses: it then matches nothing.
     pattern: Option<Url<'static>>,
     values: Vec<(String, T)>,
 }
 
-/// One value found, and why.
+/// A value that was found, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit<'a, T> {
     /// The key as it was added.
     pub key: &'a str,
-    /// What was added under it.
+    /// The value under the key.
     pub value: &'a T,
-    /// Whether it was found only because it is Docker Hub's and the image is too.
+    /// Whether it was found only because both the key and the image are Docker Hub's.
     pub by_default: bool,
 }
 
@@ -43,15 +43,15 @@ impl<T> Default for Keyring<T> {
 }
 
 impl<T> Keyring<T> {
-    /// Adds a value under a key. A scheme is dropped, and so is `/v1` or `/v2` when more of the path follows.
+    /// Adds a value under a key. The scheme is dropped, and so is `/v1` or `/v2` if more of the path follows.
     ///
     /// # Errors
-    /// A key that is no URL; the kubelet logs it and goes on without it.
+    /// If the key is not a URL; the kubelet logs it and continues without it.
     pub fn add(&mut self, key: impl Into<String>, value: T) -> Result<(), UrlError> {
         let key = key.into();
         let index = index_key(&Url::parse(&key)?);
         let entry = self.entries.entry(index).or_insert_with_key(|index| KeyringEntry {
-            // Parsed a second time, as the kubelet does: what was escaped in the key now counts.
+            // Parsed a second time, as the kubelet does: characters that were escaped in the key are now significant.
             pattern: Url::parse_schemeless(index).ok().map(Url::into_owned),
             values: Vec::new(),
         });
@@ -59,7 +59,7 @@ impl<T> Keyring<T> {
         Ok(())
     }
 
-    /// All values whose key matches the image, in the order in which the pull tries them.
+    /// Returns all values whose key matches the image, in the order in which the pull tries them.
     #[must_use]
     pub fn lookup(&self, image: &str) -> Vec<Hit<'_, T>> {
         let mut hits = Vec::new();
@@ -83,7 +83,7 @@ impl<T> KeyringEntry<T> {
     }
 }
 
-/// Host and path, without the API version that the Docker client writes.
+/// Returns host and path, without the API version that the Docker client writes.
 fn index_key(url: &Url<'_>) -> Vec<u8> {
     let path = url.path();
     let path = if path.starts_with(b"/v1/") || path.starts_with(b"/v2/") { &path[3..] } else { path };
@@ -91,7 +91,7 @@ fn index_key(url: &Url<'_>) -> Vec<u8> {
     [url.host(), path].concat()
 }
 
-/// Whether the image is Docker Hub's by its name alone.
+/// Whether the name alone shows that the image is Docker Hub's.
 fn is_on_default_registry(image: &str) -> bool {
     match image.split_once('/') {
         None => !image.is_empty(),

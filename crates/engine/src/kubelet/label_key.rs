@@ -1,6 +1,6 @@
-//! Kubernetes' rule for the keys of labels and annotations, with the texts of its refusals.
+//! Kubernetes' rules for the keys of labels and annotations, with its error messages.
 
-/// All that is wrong with `key`, in Kubernetes' words (1.35 and later); empty when nothing is.
+/// Returns everything that is wrong with `key`, in Kubernetes' words (1.35 and later); empty if it is valid.
 pub(super) fn label_key_faults(key: &str) -> Vec<String> {
     const NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
     const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -37,12 +37,12 @@ pub(super) fn label_key_faults(key: &str) -> Vec<String> {
     faults
 }
 
-/// One label of a DNS name; Kubernetes' pattern for it sets no length.
+/// Whether the text is one label of a DNS name; Kubernetes' pattern for it does not limit the length.
 fn is_dns_label(text: &str) -> bool {
     is_framed(text, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit(), b"-")
 }
 
-/// Not empty, only `letter`s and `inner` bytes, and a letter at both ends.
+/// Whether the text is not empty, has only `letter`s and `inner` bytes, and a letter at both ends.
 fn is_framed(text: &str, letter: impl Fn(u8) -> bool, inner: &[u8]) -> bool {
     let bytes = text.as_bytes();
     bytes.iter().all(|byte| letter(*byte) || inner.contains(byte))

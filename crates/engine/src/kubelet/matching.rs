@@ -1,4 +1,4 @@
-//! Which images a pattern stands for: the kubelet's `URLsMatch`, for `matchImages` and for keys of credentials.
+//! Decides which images a pattern matches: the kubelet's `URLsMatch`, for `matchImages` and for keys of credentials.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use pullwright_golang::url::{Url, UrlError};
 
 /// A pattern `host[:port][/path]`, with globs in the labels of the host.
 ///
-/// It matches an image when the ports are equal (also when both have none), the hosts have as many labels and
-/// each label matches, and the path begins with the pattern's path, byte for byte and without regard to `/`.
+/// It matches an image if the ports are equal (or both absent), the hosts have the same number of labels and each label
+/// matches, and the path begins with the pattern's path, byte for byte and even in the middle of a path component.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ImagePattern {
     text: String,
@@ -16,10 +16,10 @@ pub struct ImagePattern {
 }
 
 impl ImagePattern {
-    /// Reads a pattern as the kubelet does.
+    /// Parses a pattern as the kubelet does.
     ///
     /// # Errors
-    /// The kubelet's refusal; it accepts many patterns that never match, see [`super::lint`].
+    /// If the kubelet refuses the pattern. It accepts many patterns that never match, see [`super::lint`].
     pub fn parse(text: impl Into<String>) -> Result<Self, UrlError> {
         let text = text.into();
         let url = Url::parse_schemeless(&text)?.into_owned();
@@ -32,26 +32,26 @@ impl ImagePattern {
         &self.text
     }
 
-    /// The pattern for people: without a user and password before the host, which the kubelet drops and nobody should read.
+    /// The pattern for display: without a user and password before the host, which the kubelet drops and nobody should read.
     #[must_use]
     pub fn shown(&self) -> &str {
         let authority = self.text.find(['/', '?', '#']).unwrap_or(self.text.len());
         self.text[..authority].rfind('@').map_or(&self.text, |at| &self.text[at + 1..])
     }
 
-    /// Whether the image, a name without tag and digest, is meant. An image that cannot be parsed is not.
+    /// Whether the pattern matches the image, a name without tag and digest. An image that cannot be parsed never matches.
     #[must_use]
     pub fn matches(&self, image: &str) -> bool {
         Url::parse_schemeless(image).is_ok_and(|image| urls_match(&self.url, &image))
     }
 
-    /// The same for an image parsed before, to ask many patterns.
+    /// Like [`Self::matches`], for an image that is already parsed, to test it against many patterns.
     #[must_use]
     pub fn matches_url(&self, image: &Url<'_>) -> bool {
         urls_match(&self.url, image)
     }
 
-    /// The parts that matching looks at.
+    /// The parts of the pattern that are compared.
     #[must_use]
     pub fn url(&self) -> &Url<'static> {
         &self.url
@@ -64,7 +64,7 @@ impl fmt::Display for ImagePattern {
     }
 }
 
-/// Whether `glob` stands for `image`. A malformed glob stands for nothing.
+/// Whether `glob` matches `image`. A malformed glob matches nothing.
 pub(super) fn urls_match(glob: &Url<'_>, image: &Url<'_>) -> bool {
     let (glob_host, glob_port) = glob.split_host();
     let (image_host, image_port) = image.split_host();

@@ -1,7 +1,7 @@
-//! The kubelet's side of a pull: when it runs a credential provider, what it says to it and hears from it,
-//! and which credentials it then tries in which order.
+//! The kubelet's side of a pull: when it runs a credential provider, the request and the answer, and which credentials it
+//! then tries in which order.
 //!
-//! Everything here follows the kubelet (1.36), also where it surprises; what surprises is reported by [`lint`].
+//! Everything here follows the kubelet (1.36), even where it is surprising; [`lint`] reports the surprises.
 
 pub mod config;
 mod decode;

@@ -1,20 +1,20 @@
-//! The name of a namespace, which is safe to be part of a path.
+//! The name of a namespace, which is safe to use in a path.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest DNS label.
+/// The maximum length of a DNS label.
 const LABEL_MAX: usize = 63;
 
-/// A Kubernetes namespace: a DNS-1123 label, so it can hold neither `/` nor `..`.
+/// A Kubernetes namespace: a DNS-1123 label, so it cannot contain `/` or `..`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Namespace(String);
 
-/// What no namespace can be called.
+/// The error for a text that cannot be the name of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a namespace: 1 to 63 of a-z, 0-9 and '-', first and last not '-'")]
 pub struct NotANamespace(
-    /// What was given, cut to a readable length: it may come from a token that nobody has verified yet.
+    /// The text, cut to a readable length: it may come from a token that nobody has verified yet.
     pub String,
 );
 

@@ -1,15 +1,15 @@
-//! Whether two patterns can mean the same image, so that the kubelet would run two providers for it.
+//! Decides whether two patterns can match the same image, so that the kubelet would run two providers for it.
 
 use pullwright_golang::glob;
 
 use super::matching::ImagePattern;
 
 impl ImagePattern {
-    /// Whether an image may exist that both patterns match, by the kubelet's own matching: equal ports, as many labels in the host,
-    /// each label possible for both, and one path a beginning of the other.
+    /// Whether there may be an image that both patterns match, by the kubelet's own matching: equal ports, the same number
+    /// of labels in the host, each pair of labels compatible, and one path a prefix of the other.
     ///
-    /// Two labels that both hold globs and text, such as `a*` and `*b`, count as possible: that is never wrong in the direction that
-    /// matters, and nobody writes them.
+    /// Two labels that both mix globs and text, such as `a*` and `*b`, count as compatible: this never misses an overlap,
+    /// and nobody writes such patterns.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let (host, port) = self.url().split_host();
@@ -26,7 +26,7 @@ fn labels(host: &[u8]) -> impl Iterator<Item = &[u8]> {
     host.split(|byte| *byte == b'.')
 }
 
-/// Whether a label may exist that both globs match.
+/// Whether there may be a label that both globs match.
 fn may_be_one(glob: &[u8], other: &[u8]) -> bool {
     match (is_text(glob), is_text(other)) {
         (true, _) => glob::matches(other, glob) == Ok(true),
@@ -35,7 +35,7 @@ fn may_be_one(glob: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// Whether a glob is only text, and so the one label that it matches.
+/// Whether a glob is plain text and so matches only itself.
 fn is_text(glob: &[u8]) -> bool {
     !glob.iter().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\'))
 }

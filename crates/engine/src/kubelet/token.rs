@@ -1,5 +1,5 @@
-//! What a service account token says of itself. The signature is not checked: the API server does that when
-//! the token is used, and nothing read here grants anything.
+//! Reads the claims of a service account token. The signature is not checked: the API server does that when the token is
+//! used, and nothing that is read here grants anything.
 
 use thiserror::Error;
 
@@ -11,35 +11,35 @@ use pullwright_golang::json::{JsonKind, RawValue};
 /// An object that a token is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundObject {
-    /// Its name.
+    /// The name of the object.
     pub name: String,
-    /// Its UID, empty if the token has none.
+    /// The UID of the object, empty if the token has none.
     pub uid: String,
 }
 
 /// The claims of a bound service account token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
-    /// The pod's namespace; the subject agrees with it.
+    /// The pod's namespace; the subject has the same.
     pub namespace: Namespace,
-    /// The service account; the subject agrees with it.
+    /// The service account; the subject has the same.
     pub service_account: BoundObject,
     /// The pod that the token was made for.
     pub pod: Option<BoundObject>,
-    /// When it ends, in seconds since 1970.
+    /// The time when it expires, in seconds since 1970.
     pub expires: Option<i64>,
 }
 
-/// Why a token cannot be read. Never with a part of it.
+/// The reason why a token cannot be read. It never contains a part of the token.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TokenError {
-    /// Not three parts in base64url with an object in the middle.
+    /// The token does not consist of three parts in base64url with an object in the middle.
     #[error("read service account token: it is not a JSON web token")]
     NotAToken,
-    /// A claim that every bound token has.
+    /// A claim that every bound token has is missing or has the wrong type.
     #[error("read service account token: claim {0} is missing or not of its type")]
     Claim(&'static str),
-    /// A namespace that cannot be one.
+    /// The namespace is not a valid name.
     #[error("read service account token: claim kubernetes.io.namespace is not a DNS label")]
     Namespace,
     /// `sub` is not `system:serviceaccount:` with the same namespace and service account.
@@ -51,7 +51,7 @@ impl Claims {
     /// Reads the claims of a token.
     ///
     /// # Errors
-    /// A token that is none, or one whose claims contradict each other.
+    /// If the token is invalid, or its claims contradict each other.
     pub fn read(token: &Sensitive) -> Result<Self, TokenError> {
         let parts: Vec<_> = token.expose().split('.').collect();
         let [_, payload, _] = parts[..] else {
@@ -83,14 +83,14 @@ impl Claims {
         Ok(Self { namespace, service_account, pod, expires })
     }
 
-    /// Whether the token has ended at `now`, in seconds since 1970.
+    /// Whether the token has expired at `now`, in seconds since 1970.
     #[must_use]
     pub fn is_expired(&self, now: i64) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
 }
 
-/// The last claim of that name, as the API server takes it; a null counts as not there.
+/// Returns the last claim with that name, like the API server; null counts as absent.
 fn claim<'a>(claims: RawValue<'a>, name: &str) -> Option<RawValue<'a>> {
     let named = claims.members().filter(|(member, _)| member == name);
     named.map(|(_, value)| value).filter(|value| value.kind() != JsonKind::Null).last()
@@ -105,7 +105,7 @@ fn bound_object(value: RawValue<'_>) -> Option<BoundObject> {
     Some(BoundObject { name, uid: text(value, "uid").unwrap_or_default() })
 }
 
-/// A number of seconds; a fraction ends with the second before it.
+/// Returns a number of seconds, rounded down.
 fn seconds(value: RawValue<'_>) -> Option<i64> {
     if value.kind() != JsonKind::Number {
         return None;

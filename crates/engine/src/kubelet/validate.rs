@@ -1,4 +1,4 @@
-//! The kubelet's rules for a `CredentialProviderConfig`, in the order in which it checks them and with its texts.
+//! The kubelet's rules for a `CredentialProviderConfig`, in its order and with its messages.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use pullwright_findings::DocPath;
 use pullwright_golang::marshal::{marshal_text, marshal_texts};
 use pullwright_golang::quote::quote;
 
-/// One rule broken. The kubelet's text does not say by which provider; the place does.
+/// A broken rule. The kubelet's message does not name the provider; the path does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Where, counting the providers of all files together.
+    /// The path, counting the providers of all files together.
     pub at: DocPath,
-    /// The kubelet's text.
+    /// The kubelet's message.
     pub message: String,
 }
 
-/// All violations as the kubelet puts them together: each text once, in brackets when there are several.
+/// Combines all violations as the kubelet does: each message once, in brackets if there are several.
 pub(super) fn summary(violations: &[Violation]) -> String {
     let mut seen = BTreeSet::new();
     let texts = violations.iter().map(|violation| violation.message.as_str());
@@ -31,7 +31,7 @@ pub(super) fn summary(violations: &[Violation]) -> String {
     }
 }
 
-/// The configuration, if no rule is broken.
+/// Returns the configuration if no rule is broken.
 pub(super) fn validate(raw: Vec<RawProvider>) -> Result<CredentialProviderConfig, Vec<Violation>> {
     let root = FieldPlace { at: DocPath::root().key("providers"), field: "providers".to_owned() };
     let mut violations = Violations::default();
@@ -48,7 +48,7 @@ pub(super) fn validate(raw: Vec<RawProvider>) -> Result<CredentialProviderConfig
     if violations.0.is_empty() { Ok(CredentialProviderConfig { providers }) } else { Err(violations.0) }
 }
 
-/// A field: where it is, and what the kubelet calls it.
+/// A field: its path, and the kubelet's name for it.
 struct FieldPlace {
     at: DocPath,
     field: String,
@@ -68,7 +68,7 @@ impl FieldPlace {
 struct Violations(Vec<Violation>);
 
 impl Violations {
-    /// `None` only where something was reported.
+    /// Returns `None` only if it reported a violation.
     fn provider(&mut self, place: &FieldPlace, raw: RawProvider) -> Option<Provider> {
         let api_version = self.api_version(&place.child("apiVersion"), &raw.api_version);
         let match_images = self.match_images(&place.child("matchImages"), raw.match_images);
@@ -99,7 +99,7 @@ impl Violations {
         })
     }
 
-    /// An empty name passes: the kubelet trips over it only when it looks for the executable.
+    /// An empty name is accepted: the kubelet only fails when it looks for the executable.
     fn name(&mut self, place: &FieldPlace, name: &str, again: bool) {
         for (broken, detail) in [
             (name.contains('/'), "provider name cannot contain '/'"),
@@ -186,7 +186,7 @@ impl Violations {
         let mut seen = BTreeSet::new();
         for (index, key) in keys.iter().enumerate() {
             let place = place.item(index);
-            // Annotations are compared without case. Go lowers letter by letter.
+            // Annotations are compared ignoring case. Go converts character by character.
             let lower: String = key.chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect();
             for fault in label_key_faults(&lower) {
                 self.invalid(&place, &quote(key), &fault);
@@ -206,7 +206,7 @@ impl Violations {
                 self.required(place, detail);
                 None
             }
-            // The one value that the kubelet shows as JSON.
+            // The only value that the kubelet shows as JSON.
             other => {
                 self.unsupported(place, &marshal_text(other), &["ServiceAccount", "Token"]);
                 None

@@ -1,4 +1,4 @@
-//! What can be used of each object on its own, and why the rest cannot.
+//! Checks each object on its own: which parts can be used, and why the others cannot.
 
 use std::collections::HashSet;
 
@@ -13,15 +13,15 @@ use pullwright_golang::quote::quote;
 #[derive(Debug)]
 pub(super) struct GoodRule<'a> {
     pub(super) source: &'a str,
-    /// Each once. There is one besides the source, unless none of them can be asked and the source must not be.
+    /// Without duplicates. At least one differs from the source, unless no mirror can be asked and the source must not be.
     pub(super) mirrors: Vec<&'a str>,
     pub(super) policy: Option<SourcePolicy>,
-    /// Where it stands: the object by the order of names, as [`Notes`] counts them, and the item of its list.
+    /// The position of the rule: the object in the order of names, as [`Notes`] counts them, and the item of its list.
     pub(super) set: usize,
     pub(super) rule: usize,
 }
 
-/// The rule, if it can be used.
+/// Returns the rule if it can be used.
 pub(super) fn rule<'a>(
     rule: &'a MirrorSetRule,
     set: usize,
@@ -47,7 +47,7 @@ pub(super) fn rule<'a>(
         notes.tell(set, no_mirrors(at, source, never));
         return None;
     }
-    // Where none of its mirrors can be asked, that must not make the source one that is.
+    // A rule that forbids the source stays even if none of its mirrors can be asked: without it, the source would be asked.
     let counts = never || good.mirrors.iter().any(|mirror| *mirror != source);
     counts.then(|| {
         notes.accept(set);
@@ -56,7 +56,7 @@ pub(super) fn rule<'a>(
     })
 }
 
-/// Why a text is no source, in the words of the Machine Config Operator.
+/// Explains why a text is not a valid source, in the words of the Machine Config Operator.
 pub(crate) fn invalid_source(source: &str, at: impl FnOnce() -> DocPath) -> Option<Finding> {
     (!is_source(source)).then(|| {
         let message = format!("invalid format for source {}", quote(source));
@@ -64,15 +64,15 @@ pub(crate) fn invalid_source(source: &str, at: impl FnOnce() -> DocPath) -> Opti
     })
 }
 
-/// Why a text cannot be a mirror of the source: it is invalid, in the words of the Machine Config Operator, or it would fail
-/// every pull.
+/// Explains why a text cannot be a mirror of the source: it is invalid, in the words of the Machine Config Operator, or it
+/// would fail every pull.
 pub(crate) fn unusable_mirror(mirror: &str, source: &str, at: impl FnOnce() -> DocPath) -> Option<Finding> {
     if !is_mirror(mirror) {
         let message = format!("invalid format for mirror {}", quote(mirror));
         return Some(Finding::new(&rules::mirrors::INVALID_MIRROR, at(), message));
     }
-    // The library rewrites the name for all mirrors before it asks the first, and gives up at the first
-    // name that is none: one such mirror would take every other mirror of the source with it.
+    // The library rewrites the name for all mirrors before it asks the first, and gives up at the first invalid name: one
+    // such mirror would disable all other mirrors of the source.
     (!can_begin_a_name(mirror)).then(|| {
         let message = format!(
             "{} is left out: it cannot be the start of an image name, and would fail every pull of {}",
@@ -83,8 +83,8 @@ pub(crate) fn unusable_mirror(mirror: &str, source: &str, at: impl FnOnce() -> D
     })
 }
 
-/// In the words of the Machine Config Operator, which applies nothing at all then. That the source is not asked is the
-/// part of the rule that must hold.
+/// Uses the words of the Machine Config Operator, which then applies nothing at all. Here the ban on the source is the part
+/// of the rule that must hold.
 fn never_with_source(at: DocPath, source: &str) -> Finding {
     let message = format!(
         "cannot set mirrorSourcePolicy: NeverContactSource if the source {} is one of the mirrors",
@@ -93,8 +93,8 @@ fn never_with_source(at: DocPath, source: &str) -> Finding {
     Finding::new(&rules::mirrors::NEVER_WITH_SOURCE, at, message)
 }
 
-/// The mirrors, each once, without those that are invalid, would fail every pull of the source, or are the source itself
-/// where that is forbidden.
+/// Returns the mirrors without duplicates, and without those that are invalid, would fail every pull of the source, or are
+/// the source itself where that is forbidden.
 fn usable_mirrors<'a>(
     rule: &'a MirrorSetRule,
     set: usize,
@@ -121,9 +121,9 @@ fn usable_mirrors<'a>(
     mirrors
 }
 
-/// Where a mirror stands that stands earlier already.
+/// Returns the indexes of mirrors that already occur earlier in the list.
 fn repeated(mirrors: &[String]) -> HashSet<usize> {
-    // Nearly every list is short, and comparing is then cheaper than hashing.
+    // Nearly every list is short, and then comparing is cheaper than hashing.
     if mirrors.len() <= 8 {
         let is_repeated = |index: &usize| mirrors[..*index].contains(&mirrors[*index]);
         return (0..mirrors.len()).filter(is_repeated).collect();
@@ -132,13 +132,13 @@ fn repeated(mirrors: &[String]) -> HashSet<usize> {
     (0..mirrors.len()).filter(|index| !seen.insert(&mirrors[*index])).collect()
 }
 
-/// The longest scope to which the name of an image can still be appended: names have at most 255 letters.
+/// The longest scope to which an image name can still be appended: names have at most 255 characters.
 const LONGEST: usize = 251;
 
-/// Whether the name of an image can be at or below `scope`, which fits the patterns.
+/// Whether an image name can be equal to `scope` or below it. `scope` matches the patterns.
 fn can_begin_a_name(scope: &str) -> bool {
     let host = &scope[..scope.find('/').unwrap_or(scope.len())];
-    // The library reads this one as docker.io, and then minds that it is not what is written.
+    // The library reads this host as docker.io, and then rejects the name because it differs from what is written.
     is_qualified(host) && host != DOCKER_HUB_INDEX && scope.len() <= LONGEST
 }
 
@@ -156,7 +156,7 @@ fn no_mirrors(at: DocPath, source: &str, never: bool) -> Finding {
     })
 }
 
-/// What can be used of `registrySources`.
+/// The usable parts of `registrySources`.
 #[derive(Debug)]
 pub(super) struct GoodSources<'a> {
     /// The insecure scopes, with their index in the list.
@@ -164,7 +164,7 @@ pub(super) struct GoodSources<'a> {
     /// The blocked scopes, with their index in the list.
     pub(super) blocked: Vec<(usize, &'a str)>,
     pub(super) allowed: Vec<&'a str>,
-    /// Whether the list of what is allowed has entries, be they good or bad.
+    /// Whether the list of allowed registries has entries, valid or not.
     pub(super) names_allowed: bool,
     pub(super) search: Option<Vec<String>>,
     findings: Vec<Finding>,
@@ -172,7 +172,7 @@ pub(super) struct GoodSources<'a> {
     parts: usize,
 }
 
-/// Where a list of `registrySources` stands.
+/// The path of a list of `registrySources`.
 fn sources_at(list: &str) -> DocPath {
     DocPath::root().key("spec").key("registrySources").key(list)
 }
@@ -205,7 +205,7 @@ impl<'a> GoodSources<'a> {
     fn scopes(&mut self, scopes: &'a [String], list: &str) -> Vec<(usize, &'a str)> {
         let mut good = Vec::with_capacity(scopes.len());
         for (index, scope) in scopes.iter().enumerate() {
-            // Nodes pass over a slash at the end: what is blocked with one must stay blocked.
+            // Nodes ignore a trailing slash, so a registry that is blocked with a trailing slash must stay blocked.
             let meant = scope.trim_end_matches('/');
             if is_source(meant) {
                 good.push((index, meant));
@@ -219,7 +219,7 @@ impl<'a> GoodSources<'a> {
         good
     }
 
-    /// Keeps the valid hosts: because of one invalid host, the loader would refuse the whole file.
+    /// Keeps the valid hosts: a single invalid host would make the loader refuse the whole file.
     fn hosts(&mut self, hosts: &[String]) -> Vec<String> {
         let mut good = Vec::with_capacity(hosts.len());
         for (index, host) in hosts.iter().enumerate() {
@@ -249,7 +249,7 @@ impl<'a> GoodSources<'a> {
         self.findings.push(tell(sources_at("insecureRegistries").index(index), scope));
     }
 
-    /// Takes scopes off the blocked ones.
+    /// Removes scopes from the blocked ones.
     pub(super) fn unblock(&mut self, scopes: &[&str], tell: impl Fn(DocPath, &str) -> Finding) {
         let blocked = std::mem::take(&mut self.blocked).into_iter();
         let (taken, kept): (Vec<_>, _) = blocked.partition(|(_, scope)| scopes.contains(scope));
@@ -259,7 +259,7 @@ impl<'a> GoodSources<'a> {
         self.findings.extend(taken.into_iter().map(|(index, scope)| tell(at.index(index), scope)));
     }
 
-    /// Adds a finding about all that is allowed.
+    /// Adds a finding about the list of allowed registries as a whole.
     pub(super) fn tell_allowed(&mut self, tell: impl FnOnce(DocPath) -> Finding) {
         self.findings.push(tell(sources_at("allowedRegistries")));
     }

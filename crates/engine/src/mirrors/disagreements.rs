@@ -1,4 +1,4 @@
-//! Rules about one source that contradict each other: which one applies, and whose author gets a finding.
+//! Contradicting rules about one source: which one applies, and whose author gets a finding.
 
 use super::SourcePolicy;
 use super::check::GoodRule;
@@ -8,7 +8,7 @@ use super::sources::Source;
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// Reports to both authors where the order of a list is not kept.
+/// Reports to both authors when the order of a list is not kept.
 pub(super) fn about_order(source: &Source<'_>, notes: &mut Notes<'_>) {
     about_source_last(source, notes);
     for conflict in &source.ordered.conflicts {
@@ -63,7 +63,7 @@ fn mirrors_at(rule: &GoodRule<'_>, notes: &Notes<'_>) -> DocPath {
     notes.set(rule.set).rule_at(rule.rule).key("mirrors")
 }
 
-/// The object of `rule`, or which of its rules if both are of one object.
+/// Names the object of `rule`, or the rule itself if both rules are in the same object.
 fn named(rule: &GoodRule<'_>, beside: &GoodRule<'_>, notes: &Notes<'_>) -> String {
     if rule.set == beside.set {
         notes.set(rule.set).rule_at(rule.rule).to_string()
@@ -72,9 +72,9 @@ fn named(rule: &GoodRule<'_>, beside: &GoodRule<'_>, notes: &Notes<'_>) -> Strin
     }
 }
 
-/// Tells the authors wherever a rule does not forbid asking its source and another one does: at the same
-/// source, or for the other kind of pull at one around it. Forbidding wins, because a node has one flag for both
-/// kinds, and of the two mistakes it is the one that contacts nobody.
+/// Tells the authors when one rule allows contacting its source and another forbids it: for the same source, or, for the
+/// other kind of pull, for a source around it. The rule that forbids wins: a node has one flag for both kinds of pull, and
+/// contacting nobody is the safer mistake.
 pub(super) fn about_policy(source: &Source<'_>, applied: &Applied<'_>, notes: &mut Notes<'_>) {
     let other = applied.nearest(source.pulls.others()).applied;
     let Some(never) = source.never.or_else(|| other?.never) else {
@@ -82,7 +82,7 @@ pub(super) fn about_policy(source: &Source<'_>, applied: &Applied<'_>, notes: &m
     };
     let scope = never.source;
     let mut overruled = source.rules.iter().filter(|rule| rule.policy != never.policy).peekable();
-    // Of the scopes inside its source its author need not hear: there may be thousands.
+    // The author is not told about the scopes inside the source: there may be thousands.
     if let Some(rule) = overruled.peek().filter(|rule| rule.source == scope) {
         let message = format!(
             "{} is never contacted, although {} {}",

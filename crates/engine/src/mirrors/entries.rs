@@ -1,9 +1,8 @@
 //! The entries of the file.
 //!
-//! A node uses exactly one entry for a name, the most specific one, and knows nothing of those around it. So every
-//! entry has to say everything that applies to its scope: the mirrors of the most specific digest source and
-//! of the most specific tag source around it, rewritten for the scope, and whether any scope around it is
-//! insecure or blocked.
+//! A node uses exactly one entry for a name, the most specific one, and ignores the entries around it. So each entry must
+//! contain everything that applies to its scope: the mirrors of the most specific digest source and of the most specific tag
+//! source around it, rewritten for the scope, and whether any scope around it is insecure or blocked.
 
 use super::scope::remainder;
 use super::scopes::{Applied, Scopes};
@@ -14,12 +13,12 @@ use crate::registries::{Mirror, Registry, RegistryEndpoint, wildcard_suffix};
 #[derive(Debug)]
 pub(super) struct Entries<'a> {
     pub(super) registries: Vec<Registry>,
-    /// What each of them comes from.
+    /// The origin of each entry.
     pub(super) applied: Vec<Applied<'a>>,
     pub(super) left_out: Vec<LeftOut<'a>>,
 }
 
-/// A scope inside a source that not all of its mirrors serve, because no name can be made of the two.
+/// A scope inside a source that some mirrors of the source cannot serve, because the two do not combine into a valid name.
 #[derive(Debug)]
 pub(super) struct LeftOut<'a> {
     pub(super) source: &'a Source<'a>,
@@ -27,7 +26,7 @@ pub(super) struct LeftOut<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Makes them.
+    /// Makes the entries.
     pub(super) fn new(scopes: &Scopes<'a>) -> Self {
         let count = scopes.all.len();
         let mut entries = Self {
@@ -64,7 +63,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Adds the mirrors of `source` as they serve `scope`, which lies inside it.
+    /// Adds the mirrors of `source`, rewritten for `scope`, which lies inside it.
     fn add_mirrors(
         &mut self,
         mirrors: &mut Vec<Mirror>,
@@ -80,7 +79,7 @@ impl<'a> Entries<'a> {
                 continue;
             }
             let location = [mirror, rest].concat();
-            // Asked of the rewritten location: a scope may be insecure below the mirror only.
+            // The rewritten location decides: a scope may be insecure only below the mirror.
             let insecure = scopes.any_insecure && scopes.applied(&location).insecure;
             mirrors.push(Mirror {
                 endpoint: endpoint(location, insecure),
@@ -93,7 +92,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Whether a port can follow, which is so for a bare host only. An invalid name fails the pull from every mirror.
+/// Whether a port can follow the mirror: only if it is a bare host. One invalid name fails the pull from every mirror.
 pub(super) fn takes_a_port(mirror: &str) -> bool {
     !mirror.contains([':', '/'])
 }

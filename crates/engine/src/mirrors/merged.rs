@@ -1,4 +1,4 @@
-//! The result: entries for `registries.conf`, and the verdicts.
+//! The result of a merge: the entries for `registries.conf`, and the verdicts.
 
 use std::path::PathBuf;
 
@@ -14,23 +14,23 @@ use super::sources::{Pulls, sources};
 use super::{MirrorSet, RegistrySources, Verdict, disagreements, reach};
 use crate::registries::{ConfError, RegistriesConf, Registry};
 
-/// Everything that the result is made from.
+/// The input of a merge.
 #[derive(Debug, Clone, Copy)]
 pub struct MergeInputs<'a> {
-    /// The objects; their order does not matter.
+    /// The objects, in any order.
     pub sets: &'a [MirrorSet],
-    /// What `Image/cluster` says.
+    /// The `registrySources` of `Image/cluster`.
     pub sources: &'a RegistrySources,
 }
 
-/// What the objects say together.
+/// The combined result of all objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
     /// The entries, in the order of the file.
     pub registries: Vec<Registry>,
-    /// Where names without a registry are looked for, if that is said.
+    /// The registries to search for names without a registry, if set.
     pub search: Option<Vec<String>>,
-    /// Which images nodes take at all; nothing if nothing is said about it.
+    /// The images that nodes accept at all; `None` if no object restricts them.
     pub policy: Result<Option<Policy>, PolicyError>,
     /// One verdict for each of [`MergeInputs::sets`], in their order.
     pub verdicts: Vec<Verdict>,
@@ -39,17 +39,17 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// The text of `registries.conf`, in the shape of the Go encoder: equal input gives equal bytes.
+    /// Renders `registries.conf` in the format of the Go encoder: equal input gives equal bytes.
     #[must_use]
     pub fn render(&self) -> String {
         render(&self.registries, self.search.as_deref())
     }
 
-    /// The result as a node reads it from a file at `path`.
+    /// Returns the result as a node reads it from a file at `path`.
     ///
     /// # Errors
-    /// Never for what [`merge`] makes: everything in it was checked. The reading is the loader's own all the same,
-    /// so that a plan made from it is the plan of a node.
+    /// Never for the result of [`merge`], where everything was checked. It is still read with the loader's own code, so that
+    /// a plan made from it is the plan of a node.
     pub fn registries_conf(&self, path: PathBuf) -> Result<RegistriesConf, ConfError> {
         read_back(&self.registries, self.search.as_deref(), path)
     }
@@ -61,7 +61,8 @@ pub fn merge(inputs: &MergeInputs<'_>) -> Merged {
     merge_all(inputs, None)
 }
 
-/// Merges all objects of a cluster that is made from `payload`: what would keep its nodes from pulling that is not blocked.
+/// Merges all objects of a cluster that runs `payload`. Scopes that would keep its nodes from pulling the payload are not
+/// blocked.
 #[must_use]
 pub fn merge_protecting(inputs: &MergeInputs<'_>, payload: &Payload) -> Merged {
     merge_all(inputs, Some(payload))
@@ -98,7 +99,7 @@ fn merge_all(inputs: &MergeInputs<'_>, payload: Option<&Payload>) -> Merged {
     }
 }
 
-/// All rules that can be used, for pulls by digest and for those by tag, sorted by source.
+/// Returns all usable rules, for pulls by digest and by tag, each sorted by source.
 fn good_rules<'a>(notes: &mut Notes<'a>) -> (Vec<GoodRule<'a>>, Vec<GoodRule<'a>>) {
     let (mut by_digest, mut by_tag) = (Vec::new(), Vec::new());
     for set in 0..notes.len() {
@@ -111,7 +112,7 @@ fn good_rules<'a>(notes: &mut Notes<'a>) -> (Vec<GoodRule<'a>>, Vec<GoodRule<'a>
             rules.extend(check::rule(rule, set, index, notes));
         }
     }
-    // Stable: rules of one source stay in the order of the objects' names.
+    // The sort is stable: rules of one source stay in the order of the objects' names.
     by_digest.sort_by_key(|rule| rule.source);
     by_tag.sort_by_key(|rule| rule.source);
     (by_digest, by_tag)

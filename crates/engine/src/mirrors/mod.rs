@@ -1,8 +1,8 @@
-//! Mirror sets: many objects of a cluster into one `registries.conf`, and a verdict on each object.
+//! Mirror sets: merges many objects of a cluster into one `registries.conf`, with a verdict on each object.
 //!
-//! The objects are `ImageDigestMirrorSet`, `ImageTagMirrorSet` and `ImageContentSourcePolicy`, with the
-//! `registrySources` of `Image/cluster`. Their strings come in as they stand; this module checks them, and one
-//! that is bad hurts only itself.
+//! The objects are `ImageDigestMirrorSet`, `ImageTagMirrorSet` and `ImageContentSourcePolicy`, with the `registrySources` of
+//! `Image/cluster`. Their strings arrive unchecked; this module checks them, and an invalid string affects nothing but
+//! itself.
 
 mod check;
 mod disagreements;

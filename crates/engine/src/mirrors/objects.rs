@@ -1,4 +1,4 @@
-//! The objects as they are written: strings that nobody has checked yet.
+//! The objects as users write them: the strings are not checked yet.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub enum MirrorSetKind {
 }
 
 impl MirrorSetKind {
-    /// The kind as manifests name it.
+    /// The kind as it is written in manifests.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl MirrorSetKind {
         }
     }
 
-    /// The list below `spec` that holds the rules.
+    /// The field below `spec` that holds the rules.
     #[must_use]
     pub fn rules_field(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl MirrorSetKind {
         }
     }
 
-    /// Which pulls its mirrors serve.
+    /// The pulls that mirrors of this kind serve.
     #[must_use]
     pub fn serves(self) -> PullFromMirror {
         match self {
@@ -51,70 +51,70 @@ impl MirrorSetKind {
 /// Whether the source itself may be asked when no mirror has the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum SourcePolicy {
-    /// It may not.
+    /// The source must not be asked.
     NeverContactSource,
-    /// It may, as if nothing were said.
+    /// The source may be asked, which is also the default.
     AllowContactingSource,
 }
 
-/// One item of an object's list.
+/// One rule in the list of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct MirrorSetRule {
-    /// What images are named by: `host[:port][/path]` or `*.host`.
+    /// The prefix of the image names: `host[:port][/path]` or `*.host`.
     pub source: String,
-    /// Where they may be pulled from instead, the preferred one first.
+    /// The places to pull from instead, the preferred one first.
     pub mirrors: Vec<String>,
-    /// What is said about the source itself, if anything.
+    /// Whether the source itself may be asked, if set.
     pub policy: Option<SourcePolicy>,
 }
 
 impl MirrorSetRule {
-    /// Whether it says that the source is not to be asked.
+    /// Whether the rule forbids asking the source.
     pub(super) fn forbids_source(&self) -> bool {
         self.policy == Some(SourcePolicy::NeverContactSource)
     }
 }
 
-/// One object.
+/// One mirror set object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct MirrorSet {
-    /// What it is.
+    /// The kind of the object.
     pub kind: MirrorSetKind,
-    /// Its `metadata.name`.
+    /// The `metadata.name` of the object.
     pub name: String,
-    /// Its list, in the order of the object.
+    /// The rules, in the order of the object.
     pub rules: Vec<MirrorSetRule>,
 }
 
 impl MirrorSet {
-    /// What to call it in messages.
+    /// The name of the object in messages.
     #[must_use]
     pub fn object(&self) -> ObjectName {
         ObjectName { kind: self.kind.as_str(), name: self.name.clone() }
     }
 
-    /// Where the rule of this index stands.
+    /// The path of the rule with this index.
     pub(super) fn rule_at(&self, rule: usize) -> DocPath {
         DocPath::root().key("spec").key(self.kind.rules_field()).index(rule)
     }
 }
 
-/// `spec.registrySources` of `Image/cluster`, as far as it says anything about pulls.
+/// The parts of `spec.registrySources` of `Image/cluster` that are about pulls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct RegistrySources {
-    /// `insecureRegistries`: asked over plain HTTP or with certificates that nobody verifies.
+    /// `insecureRegistries`: asked over plain HTTP, or over TLS without verifying certificates.
     pub insecure: Vec<String>,
     /// `blockedRegistries`: never asked, neither as a source nor as a mirror.
     pub blocked: Vec<String>,
-    /// `allowedRegistries`: checked here and otherwise left to the signature policy, where it takes effect.
+    /// `allowedRegistries`: only checked here; the signature policy enforces it.
     pub allowed: Vec<String>,
-    /// `containerRuntimeSearchRegistries`: where names without a registry are looked for. `None` leaves that to
-    /// the node's other files.
+    /// `containerRuntimeSearchRegistries`: the registries to search for names without a registry. `None` leaves that to the
+    /// node's other files.
     pub search: Option<Vec<String>>,
 }
 
 impl RegistrySources {
-    /// What to call the object in messages.
+    /// The name of the object in messages.
     #[must_use]
     pub fn object() -> ObjectName {
         ObjectName { kind: "Image", name: "cluster".to_owned() }

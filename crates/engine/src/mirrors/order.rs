@@ -1,11 +1,11 @@
-//! Several lists of mirrors for one source into one list.
+//! Merges several lists of mirrors for one source into one list.
 
 use std::collections::{HashSet, VecDeque};
 
-/// The mirrors of a source in the order in which they are asked, and what does not get its way.
+/// The mirrors of a source in the order in which nodes ask them, and the wishes that this order does not meet.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Ordered<'a> {
-    /// The source itself is among them only where it is asked before a mirror; otherwise it is asked last anyway.
+    /// Contains the source itself only if it is asked before a mirror; otherwise it is asked last anyway.
     pub(super) mirrors: Vec<&'a str>,
     pub(super) conflicts: Vec<Conflict<'a>>,
     pub(super) earlier: Vec<Earlier<'a>>,
@@ -14,39 +14,39 @@ pub(super) struct Ordered<'a> {
 /// A list whose order is not kept.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Conflict<'a> {
-    /// Which list.
+    /// The index of the list.
     pub(super) list: usize,
-    /// What it puts first,
+    /// The mirror that the list puts first.
     pub(super) before: &'a str,
-    /// and what it puts after that; in the result it is the other way round.
+    /// The mirror that the list puts after `before`; the result has them the other way round.
     pub(super) after: &'a str,
     /// The list that held `before` back.
     pub(super) against: Option<usize>,
 }
 
-/// A list that does not name the source, which is asked before one of its mirrors all the same.
+/// A list that does not name the source, although the source is asked before one of the list's mirrors.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Earlier<'a> {
-    /// Which list.
+    /// The index of the list.
     pub(super) list: usize,
-    /// The first of its mirrors that is asked after the source.
+    /// The first mirror of the list that is asked after the source.
     pub(super) mirror: &'a str,
-    /// The list that puts the source before it, or before what comes before it.
+    /// The list that puts the source before this mirror, or before a mirror that precedes it.
     pub(super) against: usize,
 }
 
-/// Merges lists, none of which has a mirror twice.
+/// Merges lists, each without duplicates.
 ///
-/// The mirrors are the vertices of a graph with an edge between neighbours of each list. Those that nothing precedes
-/// come first, in the order of the alphabet, and each is followed by those that it alone held back, again in the
-/// order of the alphabet. Where every vertex left has a predecessor, the lists contradict each other, and the first
-/// vertex of the alphabet is taken.
+/// The mirrors are the vertices of a graph with an edge between neighbours of each list. Vertices without predecessors come
+/// first, in alphabetical order. Each is followed by the vertices that only it held back, again in alphabetical order. If
+/// every remaining vertex has a predecessor, the lists contradict each other, and the alphabetically first vertex is taken.
 ///
-/// The source is asked after all mirrors unless a list names it. If one does, the source is a vertex like the mirrors.
-/// Lists that do not name it imply that it is last, which nobody wrote. So it comes after everything but what a list puts
-/// behind it, be it through other mirrors, and what is written can be kept whenever the lists themselves agree. In a contradiction, the source is taken only if nothing else is
-/// left, and what stands behind it only if nothing else but it is: that a registry is asked before its mirrors must be
-/// somebody's wish, and is not to come from how it is spelt, nor is the wish to be lost to a contradiction of others.
+/// The source is asked after all mirrors unless a list names it. If one does, the source is a vertex like the mirrors. Lists
+/// that do not name it only imply that it comes last; nobody wrote it. So the source comes after everything except the
+/// mirrors that a list puts behind it, directly or through other mirrors. That way the written order can be kept whenever
+/// the lists themselves agree. In a contradiction, the source is taken only if nothing else is left, and the mirrors behind
+/// it only if nothing else but the source is left. A registry must be asked before its mirrors only because somebody wants
+/// it, not because of its spelling, and that wish must not get lost in a contradiction between other lists.
 pub(super) fn ordered<'a>(source: &str, lists: &[&[&'a str]]) -> Ordered<'a> {
     let mut result = match lists {
         [list] => Ordered { mirrors: list.to_vec(), ..Ordered::default() },
@@ -59,14 +59,14 @@ pub(super) fn ordered<'a>(source: &str, lists: &[&[&'a str]]) -> Ordered<'a> {
 }
 
 struct Graph<'a> {
-    /// In the order of the alphabet; everything below means them by index.
+    /// In alphabetical order; everything below refers to vertices by index.
     vertices: Vec<&'a str>,
     source: Option<usize>,
-    /// The lists.
+    /// The lists, as vertices.
     paths: Vec<Vec<usize>>,
-    /// Sorted by vertices, with every list that has the edge.
+    /// Sorted by vertices; an edge occurs once for each list that has it.
     edges: Vec<Edge>,
-    /// For each vertex that stands behind the source, a list that puts the source before it, or before what leads to it.
+    /// For each vertex behind the source, a list that puts the source before it, or before a vertex that leads to it.
     behind: Vec<Option<usize>>,
 }
 
@@ -74,7 +74,7 @@ struct Graph<'a> {
 struct Edge {
     from: usize,
     to: usize,
-    /// The list that says it; none if it is only implied.
+    /// The list that contains the edge; `None` if the edge is only implied.
     list: Option<usize>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// Follows what is written on from the source.
+    /// Follows the written edges from the source.
     fn find_behind(&mut self, source: usize) {
         let mut waiting: VecDeque<Edge> = self.edges_from(source).iter().copied().collect();
         while let Some(Edge { to, list, .. }) = waiting.pop_front() {
@@ -141,7 +141,7 @@ impl<'a> Graph<'a> {
             predecessors[edge.to] += 1;
         }
         let mut free: VecDeque<usize> = (0..count).filter(|vertex| predecessors[*vertex] == 0).collect();
-        // Taken one by one where a contradiction leaves nothing free.
+        // Taken one by one when a contradiction leaves no vertex free.
         let mut rest: Vec<usize> = (0..count).collect();
         rest.sort_by_key(|vertex| (Some(*vertex) == self.source, self.behind[*vertex].is_some()));
         let mut rest = rest.into_iter();
@@ -174,7 +174,7 @@ impl<'a> Graph<'a> {
         &self.edges[start..end]
     }
 
-    /// For each list the first of its edges that goes backwards in the result. What is only implied never does.
+    /// Returns, for each list, the first of its edges that the result reverses. Implied edges are never reversed.
     fn conflicts(&self, position: &[usize]) -> Vec<Conflict<'a>> {
         let mut told = HashSet::new();
         let backwards = self.edges.iter().filter(|edge| position[edge.from] > position[edge.to]);
@@ -195,7 +195,8 @@ impl<'a> Graph<'a> {
         lost.into_iter().map(conflict).collect()
     }
 
-    /// For each vertex the two lists that held it back longest, each with the place of what it puts before the vertex.
+    /// Returns, for each vertex, the two lists that held it back longest, each with the position of the mirror that it puts
+    /// before the vertex.
     fn latest(&self, position: &[usize]) -> Vec<[Option<(usize, usize)>; 2]> {
         let mut latest = vec![[None; 2]; position.len()];
         for edge in &self.edges {
@@ -212,8 +213,8 @@ impl<'a> Graph<'a> {
         latest
     }
 
-    /// The list that held back where `edge` comes from until where it leads had been taken; or that held back what the
-    /// edge's own list puts before it.
+    /// Returns the list that held back the start of `edge` until its end had been taken, or that held back a vertex that the
+    /// edge's own list puts before the start.
     fn against(
         &self,
         own: usize,
@@ -228,7 +229,7 @@ impl<'a> Graph<'a> {
         self.paths[own].iter().rev().skip_while(|vertex| **vertex != edge.from).find_map(held)
     }
 
-    /// The lists that do not name the source, where it does not come last for them.
+    /// Returns the lists that do not name the source and for which it does not come last.
     fn earlier(&self, position: &[usize]) -> Vec<Earlier<'a>> {
         let Some(source) = self.source else { return Vec::new() };
         let lists = self.paths.iter().enumerate().filter(|(_, path)| !path.contains(&source));

@@ -1,5 +1,5 @@
-//! The release image of a cluster: what the nodes themselves are made from must stay within their reach, whatever
-//! `blockedRegistries` says.
+//! The release image of a cluster: nodes must be able to pull it, whatever `blockedRegistries` contains, because they are
+//! made from it.
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ use crate::registries::PullBy;
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// The release image, as `ClusterVersion` names it: in full, and by digest.
+/// The release image, as `ClusterVersion` names it: fully qualified, and by digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payload(Reference);
 
-/// Why a text names no release image.
+/// The error for a text that does not name a release image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("error parsing reference of release image {}: {source}", quote(image))]
 pub struct PayloadError {
@@ -30,7 +30,7 @@ impl Payload {
     /// Parses the image.
     ///
     /// # Errors
-    /// If the text is no reference, or a short form of one.
+    /// If the text is not a reference, or only a short form of one.
     pub fn parse(image: &str) -> Result<Self, PayloadError> {
         let parsed = Reference::parse_canonical(image);
         parsed.map(Self).map_err(|source| PayloadError { image: image.to_owned(), source })
@@ -42,7 +42,7 @@ impl Payload {
         self.0.name()
     }
 
-    /// The scopes that keep pulls of it from its own registry.
+    /// Returns those of `scopes` that contain the image in its own registry.
     pub(super) fn within<'a>(&self, scopes: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         let mut map = ScopeMap::default();
         for scope in scopes {
@@ -54,8 +54,7 @@ impl Payload {
     }
 }
 
-/// Takes the scopes that have the payload inside off the blocked ones, unless there is a mirror that nodes can have it
-/// from.
+/// Removes the scopes that contain the payload from the blocked ones, unless nodes can pull it from a mirror.
 pub(super) fn protect(
     payload: &Payload,
     by_digest: &[Source<'_>],
@@ -71,20 +70,20 @@ pub(super) fn protect(
     }
 }
 
-/// Whether a node gets it from anywhere if everything that is said counts. It is pulled by digest, so mirrors for tags
-/// are of no use.
+/// Whether a node can pull the payload from anywhere if every setting applies. It is pulled by digest, so mirrors for tags
+/// do not help.
 fn can_be_pulled(Payload(payload): &Payload, scopes: &Scopes<'_>) -> bool {
     let entries = Entries::new(scopes);
-    // What cannot be read or rewritten fails on the node as well.
+    // An entry that cannot be read or rewritten fails on the node as well.
     let Ok(conf) = read_back(&entries.registries, None, PathBuf::new()) else { return false };
     let asked = conf.pull_sources(payload).unwrap_or_default();
     asked.iter().any(|source| {
-        // The two differ where a node prefers a wildcard that is as long as the blocked scope.
+        // The two checks differ where a node prefers a wildcard that is as long as the blocked scope.
         source.is_asked(PullBy::Digest) && !scopes.applied(source.reference.name()).blocked
     })
 }
 
-/// In the words of the Machine Config Operator.
+/// Uses the words of the Machine Config Operator.
 fn blocks_payload(at: DocPath, scope: &str) -> Finding {
     let message = format!(
         "error adding [{}] to blocked registries, cannot block the repository being used by the payload",

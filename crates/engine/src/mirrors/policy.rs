@@ -1,4 +1,4 @@
-//! `policy.json`: which images a node takes at all, by the name that they are asked for, wherever they come from.
+//! `policy.json`: which images a node accepts at all, by the name that is requested, no matter where they come from.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,31 @@ use serde_json::{Map, Value, json};
 use super::Payload;
 use super::check::GoodSources;
 
-/// What nodes take, as `allowedRegistries` and `blockedRegistries` of `Image/cluster` say it.
+/// The images that nodes accept, from `allowedRegistries` and `blockedRegistries` of `Image/cluster`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// For images that no scope is around.
+    /// For images outside all scopes.
     pub default: Requirement,
-    /// For those of a scope; the most specific one counts.
+    /// For images inside a scope; the most specific scope applies.
     pub scopes: BTreeMap<String, Requirement>,
 }
 
-/// What is demanded of an image.
+/// The requirement that an image must meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requirement {
-    /// Nothing.
+    /// Every image meets it.
     Accept,
-    /// What no image has.
+    /// No image meets it.
     Reject,
 }
 
-/// Why there is no policy.
+/// The reason why there is no policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// The two lists contradict each other about everything that is on neither.
+    /// The two lists contradict each other about every registry that is on neither.
     #[error("invalid images config: only one of AllowedRegistries or BlockedRegistries may be specified")]
     BlockedAndAllowed,
-    /// The list of what is allowed has entries, and all of them are bad.
+    /// The list of allowed registries has entries, but all of them are invalid.
     #[error(
         "no entry of allowedRegistries can be used, and a policy that allows nothing would stop every pull"
     )]
@@ -39,7 +39,7 @@ pub enum PolicyError {
 }
 
 impl PolicyError {
-    /// What to do about it.
+    /// Suggests how to fix it.
     #[must_use]
     pub fn help(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl PolicyError {
 }
 
 impl Policy {
-    /// The policy, if anything is said about it. `sources` are protected from blocking the payload already.
+    /// Returns the policy, if anything is configured. `sources` must already be protected from blocking the payload.
     pub(super) fn new(
         sources: &GoodSources<'_>,
         payload: Option<&Payload>,
@@ -71,17 +71,16 @@ impl Policy {
             return Err(PolicyError::BlockedAndAllowed);
         }
         let mut scopes: BTreeMap<_, _> = with(blocked(), Requirement::Reject).collect();
-        // It is asked for by this name although it comes from a mirror.
+        // Nodes request the image by this name even if it comes from a mirror.
         let reached = payload.filter(|it| !sources.allowed.is_empty() || !it.within(blocked()).is_empty());
         scopes.extend(with(reached.map(Payload::repository), Requirement::Accept));
         Ok(Some(Self { default: Requirement::Accept, scopes }))
     }
 
-    /// The text of the file, as the Machine Config Operator writes it: equal policies give equal bytes, the last of
-    /// which is no line feed.
+    /// Renders the file as the Machine Config Operator writes it: equal policies give equal bytes, without a final newline.
     #[must_use]
     pub fn render(&self) -> String {
-        // OpenShift's registry has repositories of two parts, and the library refuses the file for a third.
+        // Repositories of OpenShift's registry have two parts; the library refuses the file if a scope has a third.
         let short = self.scopes.iter().filter(|(scope, _)| scope.matches('/').count() < 3);
         let policy = json!({
             "default": self.default.written(),

@@ -1,4 +1,4 @@
-//! What a rule does not reach although it is in the file, and what it reaches although it does not say so.
+//! Finds what a rule does not affect although it is in the file, and what it affects although it does not say so.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::registries::Registry;
 use pullwright_findings::{DocPath, Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// Which entry a node uses for a name.
+/// Finds the entry that a node uses for a name.
 pub(super) struct Lookup<'s, 'a> {
     scopes: &'s Scopes<'a>,
     registries: &'s [Registry],
@@ -20,7 +20,7 @@ pub(super) struct Lookup<'s, 'a> {
 }
 
 impl<'s, 'a> Lookup<'s, 'a> {
-    /// Among all entries, which are final.
+    /// Searches all entries, which must be final.
     pub(super) fn new(scopes: &'s Scopes<'a>, entries: &'s Entries<'a>) -> Self {
         let any_blocked = entries.registries.iter().any(|entry| entry.blocked);
         Self { scopes, registries: &entries.registries, any_blocked }
@@ -31,7 +31,7 @@ impl<'s, 'a> Lookup<'s, 'a> {
     }
 }
 
-/// Looks at one source among all others.
+/// Compares one source with all others.
 pub(super) fn about_source(
     source: &Source<'_>,
     applied: &Applied<'_>,
@@ -52,7 +52,7 @@ pub(super) fn about_source(
     }
 }
 
-/// The library prefers the longer text, and of two as long the wildcard: `*.example.com` over `a.example.com`.
+/// The library prefers the longer prefix, and of two equally long ones the wildcard: `*.example.com` over `a.example.com`.
 fn hidden(source: &Source<'_>, lookup: &Lookup<'_, '_>, notes: &mut Notes<'_>) {
     let Some(entry) = lookup.governing(source.scope).filter(|entry| entry.prefix != source.scope) else {
         return;
@@ -68,11 +68,11 @@ fn hidden(source: &Source<'_>, lookup: &Lookup<'_, '_>, notes: &mut Notes<'_>) {
     }
 }
 
-/// Only the most specific source applies: this one takes its images away from the next one around it.
+/// Only the most specific source applies: this one takes its images away from the next source around it.
 fn hides(source: &Source<'_>, outer: &Source<'_>, notes: &mut Notes<'_>) {
     let never = outer.never.filter(|_| source.never.is_none());
     for rule in source.rules {
-        // They are sorted by object.
+        // The rules are sorted by object.
         let ends = [outer.rules.first(), outer.rules.last()];
         let strangers = ends.into_iter().flatten().find(|other| other.set != rule.set);
         let finding = match (never, strangers) {
@@ -107,7 +107,7 @@ fn warning(rule: &GoodRule<'_>, notes: &Notes<'_>, message: String) -> Finding {
     Finding::new(&rules::mirrors::HIDES_SOURCE, at, message)
 }
 
-/// A node has one flag for both kinds of pull: who forbids the source to pulls by digest forbids it to those by tag.
+/// A node has one flag for both kinds of pull: a rule that forbids the source to one kind forbids it to the other as well.
 fn refuses_others(source: &Source<'_>, notes: &mut Notes<'_>) {
     let Some(never) = source.never else { return };
     let (pulls, kind) = match source.pulls.others() {
@@ -123,7 +123,7 @@ fn refuses_others(source: &Source<'_>, notes: &mut Notes<'_>) {
     notes.tell(never.set, Finding::new(&rules::mirrors::OTHER_KIND_REFUSED, at, message).with_help(help));
 }
 
-/// A node asks the entry that governs the mirror whether it may ask there.
+/// The entry that governs the mirror decides whether a node may ask it.
 fn blocked_mirrors(rule: &GoodRule<'_>, lookup: &Lookup<'_, '_>, notes: &mut Notes<'_>) {
     for (at, mirror) in placed(rule, notes).filter(|(_, mirror)| *mirror != rule.source) {
         let Some(entry) = lookup.governing(mirror).filter(|entry| entry.blocked) else { continue };
@@ -138,7 +138,7 @@ fn blocked_mirrors(rule: &GoodRule<'_>, lookup: &Lookup<'_, '_>, notes: &mut Not
     }
 }
 
-/// The mirrors of a rule that are used, each with its place in the list as it is written.
+/// Returns the mirrors of a rule that are used, each with its index in the written list.
 pub(super) fn placed<'a>(
     rule: &GoodRule<'a>,
     notes: &Notes<'a>,
@@ -148,12 +148,12 @@ pub(super) fn placed<'a>(
     written.filter_map(move |(at, mirror)| Some((at, used.next_if(|used| used == mirror)?)))
 }
 
-/// Where a mirror stands in its object.
+/// The path of a mirror in its object.
 pub(super) fn mirror_at(rule: &GoodRule<'_>, mirror: usize, notes: &Notes<'_>) -> DocPath {
     notes.set(rule.set).rule_at(rule.rule).key("mirrors").index(mirror)
 }
 
-/// Tells of mirrors that do not serve a scope with a port inside their wildcard: once, however many there are.
+/// Reports mirrors that cannot serve a scope with a port inside their wildcard, once per source.
 pub(super) fn about_left_out(left_out: &[LeftOut<'_>], notes: &mut Notes<'_>) {
     let mut told = HashSet::new();
     for LeftOut { source, scope } in left_out {
@@ -173,12 +173,12 @@ pub(super) fn about_left_out(left_out: &[LeftOut<'_>], notes: &mut Notes<'_>) {
     }
 }
 
-/// Tells of insecure scopes inside a mirror: a pull through the mirror goes by the mirror's own flag.
+/// Reports insecure scopes inside a mirror: a pull through the mirror uses the flag of the mirror itself.
 pub(super) fn about_insecure<'a>(all: impl Iterator<Item = &'a Source<'a>>, sources: &mut GoodSources<'a>) {
     if !sources.insecure.iter().any(|(_, scope)| scope.contains('/')) {
         return;
     }
-    // Of the sources with a mirror, the first tells.
+    // If several sources have a mirror, the finding names the first.
     let mut through: ScopeMap<'_, (usize, &str, &str)> = ScopeMap::default();
     for (number, (source, mirror)) in
         all.flat_map(|source| source.mirrors().iter().map(|mirror| (source.scope, *mirror))).enumerate()

@@ -1,11 +1,11 @@
-//! The text of the file, as the Go encoder writes the Machine Config Operator's.
+//! Renders the file exactly as the Go encoder does for the Machine Config Operator.
 
 use std::path::PathBuf;
 
 use crate::registries::{ConfError, ConfFile, RegistriesConf, Registry, RegistryEndpoint, wildcard_suffix};
 use crate::toml_text::{list, string};
 
-/// Renders what was merged.
+/// Renders the merged entries.
 pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> String {
     let mirrors: usize = registries.iter().map(|registry| registry.mirrors.len()).sum();
     let mut out = String::with_capacity(128 + 96 * registries.len() + 112 * mirrors);
@@ -14,7 +14,7 @@ pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> Stri
     }
     out.push_str("short-name-mode = \"\"\nadditional-layer-store-auth-helper = \"\"\n");
     for registry in registries {
-        // The operator gives a wildcard as the prefix, everything else as the location alone.
+        // The operator writes a wildcard as the prefix, and everything else as the location only.
         let prefix = if wildcard_suffix(&registry.prefix).is_some() { registry.prefix.as_str() } else { "" };
         push(&mut out, &["\n[[registry]]\n  prefix = ", &string(prefix), "\n"]);
         push_endpoint(&mut out, "  ", &registry.endpoint);
@@ -32,7 +32,7 @@ pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> Stri
     out
 }
 
-/// The entries as a node reads them from a file at `path`.
+/// Returns the entries as a node reads them from a file at `path`.
 pub(super) fn read_back(
     registries: &[Registry],
     search: Option<&[String]>,

@@ -1,15 +1,15 @@
-//! Scopes: which texts are one, which scope lies inside which, and finding those around a scope without trying
-//! every one.
+//! Scopes: which texts are valid scopes, which scope lies inside which, and how to find the scopes around a given one
+//! without trying all of them.
 //!
-//! Two relations, and both are needed. A scope lies *inside* another (`quay.io/a` inside `quay.io`, `a.example.com`
-//! inside `*.example.com`, but `quay.io:443` not inside `quay.io`, which is another registry): by this, rules reach
-//! the scopes below them. And an entry of the file *governs* a name, by the library's own matching, which does
-//! let `quay.io` govern `quay.io:443/a`: by this, a node pulls.
+//! There are two relations, and both are needed. A scope lies *inside* another (`quay.io/a` inside `quay.io`,
+//! `a.example.com` inside `*.example.com`, but `quay.io:443` not inside `quay.io`, which is a different registry): this
+//! decides which scopes a rule affects. And an entry of the file *governs* a name, by the library's own matching, which does
+//! let `quay.io` govern `quay.io:443/a`: this decides what a node pulls.
 
 use crate::reference::{Dialect, is_domain, is_path};
 use crate::registries::{Index, wildcard_suffix};
 
-/// Whether `text` can be a source: `*.host`, or what can be a mirror.
+/// Whether `text` can be a source: `*.host`, or anything that can be a mirror.
 pub(super) fn is_source(text: &str) -> bool {
     match text.strip_prefix("*.") {
         Some(host) => is_domain(Dialect::Runtime, host) && !host.contains(':'),
@@ -25,23 +25,23 @@ pub(super) fn is_mirror(text: &str) -> bool {
     }
 }
 
-/// The host of a scope, without port and path; of `*.example.com` all of it.
+/// Returns the host of a scope, without port and path. For `*.example.com` that is the whole scope.
 pub(super) fn host_name(scope: &str) -> &str {
     &scope[..scope.find([':', '/']).unwrap_or(scope.len())]
 }
 
-/// What stays of `inner` when the part that `outer` stands for is cut off: what the library appends to a mirror of
-/// `outer` for names in `inner`.
+/// Returns `inner` without the part that `outer` covers: this is what the library appends to a mirror of `outer` for names
+/// in `inner`.
 pub(super) fn remainder<'a>(inner: &'a str, outer: &str) -> &'a str {
     let covered = if wildcard_suffix(outer).is_some() { host_name(inner).len() } else { outer.len() };
     inner.get(covered..).unwrap_or_default()
 }
 
-/// A value for each of many scopes. The entry that governs a name is [`Index::find`].
+/// Maps scopes to values. [`Index::find`] returns the entry that governs a name.
 pub(super) type ScopeMap<'a, T> = Index<&'a str, T>;
 
 impl<T: Copy> ScopeMap<'_, T> {
-    /// The values of `scope` and of all scopes that it lies inside, the most specific first.
+    /// Returns the values of `scope` and of all scopes around it, the most specific first.
     pub(super) fn around<'s>(&'s self, scope: &'s str) -> impl Iterator<Item = T> + 's {
         let literals = self.literals_of(scope, |c| c == '/');
         literals.chain(self.wildcards_of(host_name(scope))).map(|(_, value)| value)

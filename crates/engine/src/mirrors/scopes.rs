@@ -1,20 +1,20 @@
-//! Every scope that anybody names, once, with everything that is said about it.
+//! Collects every scope that any object names, once, with all settings for it.
 
 use super::check::GoodSources;
 use super::scope::ScopeMap;
 use super::sources::{Pulls, Source};
 
-/// All of them, in the order of the Machine Config Operator: sources by digest, sources by tag, blocked scopes,
-/// insecure scopes.
+/// All scopes, in the order of the Machine Config Operator: sources by digest, sources by tag, blocked scopes, insecure
+/// scopes.
 #[derive(Debug)]
 pub(super) struct Scopes<'a> {
     pub(super) all: Vec<Scope<'a>>,
-    /// Whether it is worth asking what is.
+    /// Whether any scope is insecure; if not, the lookup can be skipped.
     pub(super) any_insecure: bool,
     index: ScopeMap<'a, usize>,
 }
 
-/// One scope, and what is said about it itself.
+/// One scope with the settings for exactly this scope.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) text: &'a str,
@@ -34,7 +34,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// What applies to a scope, from itself and from those around it.
+/// The settings that apply to a scope, from itself and from the scopes around it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Applied<'a> {
     by_digest: Nearest<'a>,
@@ -43,7 +43,7 @@ pub(super) struct Applied<'a> {
     pub(super) insecure: bool,
 }
 
-/// The most specific source around a scope, which is the one that applies, and the one that it hides.
+/// The most specific source around a scope, which applies, and the next one, which it hides.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Nearest<'a> {
     pub(super) applied: Option<&'a Source<'a>>,
@@ -68,7 +68,7 @@ impl<'a> Applied<'a> {
 }
 
 impl<'a> Scopes<'a> {
-    /// Brings together what is said about each scope.
+    /// Collects the settings for each scope.
     pub(super) fn new(
         by_digest: &'a [Source<'a>],
         by_tag: &'a [Source<'a>],
@@ -104,7 +104,7 @@ impl<'a> Scopes<'a> {
         &mut self.all[position]
     }
 
-    /// What applies to `scope`, which need not be one of these.
+    /// Returns the settings for `scope`, which need not be one of the collected scopes.
     pub(super) fn applied(&self, scope: &str) -> Applied<'a> {
         let mut applied = Applied::default();
         for around in self.index.around(scope).map(|position| &self.all[position]) {
@@ -116,7 +116,7 @@ impl<'a> Scopes<'a> {
         applied
     }
 
-    /// Where the scope stands whose entry a node uses for a name.
+    /// Returns the position of the scope whose entry a node uses for a name.
     pub(super) fn governing(&self, name: &str) -> Option<usize> {
         self.index.find(name)
     }

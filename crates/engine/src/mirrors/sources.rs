@@ -1,11 +1,11 @@
-//! A source with all rules of one kind of pull about it.
+//! A source with all rules about it for one kind of pull.
 
 use super::check::GoodRule;
 use super::order::{Ordered, ordered};
 use super::{MirrorSetKind, SourcePolicy};
 use crate::registries::PullFromMirror;
 
-/// The two kinds of pull that have mirrors of their own.
+/// The two kinds of pull, each with its own mirrors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Pulls {
     ByDigest,
@@ -13,7 +13,7 @@ pub(super) enum Pulls {
 }
 
 impl Pulls {
-    /// The pulls that objects of this kind are about.
+    /// The pulls that objects of this kind apply to.
     pub(super) fn of(kind: MirrorSetKind) -> Self {
         match kind.serves() {
             PullFromMirror::TagOnly => Self::ByTag,
@@ -21,7 +21,7 @@ impl Pulls {
         }
     }
 
-    /// The same as the file has it.
+    /// The value for `pull-from-mirror` in the file.
     pub(super) fn served(self) -> PullFromMirror {
         match self {
             Self::ByDigest => PullFromMirror::DigestOnly,
@@ -29,7 +29,7 @@ impl Pulls {
         }
     }
 
-    /// The others.
+    /// The other kind of pull.
     pub(super) fn others(self) -> Self {
         match self {
             Self::ByDigest => Self::ByTag,
@@ -38,27 +38,27 @@ impl Pulls {
     }
 }
 
-/// A source with what the rules about it come to.
+/// A source with the combined result of the rules about it.
 #[derive(Debug)]
 pub(super) struct Source<'a> {
     pub(super) scope: &'a str,
     pub(super) pulls: Pulls,
     /// At least one, in the order of the objects' names.
     pub(super) rules: &'a [GoodRule<'a>],
-    /// The mirrors in the order in which they are asked, and the rules, by index, that do not get theirs.
+    /// The mirrors in the order in which they are asked, and the rules, by index, whose order is not kept.
     pub(super) ordered: Ordered<'a>,
-    /// The first rule that forbids asking the source itself. One is enough: it is the safe reading.
+    /// The first rule that forbids asking the source itself. One is enough: forbidding is the safe choice.
     pub(super) never: Option<&'a GoodRule<'a>>,
 }
 
 impl<'a> Source<'a> {
-    /// In the order in which they are asked.
+    /// The mirrors in the order in which they are asked.
     pub(super) fn mirrors(&self) -> &[&'a str] {
         &self.ordered.mirrors
     }
 }
 
-/// The sources of rules that are sorted by source.
+/// Groups rules, which must be sorted by source, into sources.
 pub(super) fn sources<'a>(pulls: Pulls, rules: &'a [GoodRule<'a>]) -> Vec<Source<'a>> {
     let source = |rules: &'a [GoodRule<'a>]| {
         let scope = rules.first()?.source;

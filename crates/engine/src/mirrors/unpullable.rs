@@ -1,7 +1,7 @@
-//! Images that a mirror keeps from being pulled at all, even from their source.
+//! Finds images that a mirror makes impossible to pull, even from their source.
 //!
-//! The library puts every mirror into the name of an image before it asks the first, and gives up at the first
-//! result that is no name.
+//! The library puts every mirror into the name of an image before it asks the first, and gives up at the first result that
+//! is not a valid name.
 
 use super::check::GoodRule;
 use super::entries::takes_a_port;
@@ -10,7 +10,7 @@ use super::reach::{mirror_at, placed};
 use pullwright_findings::{Finding, rules};
 use pullwright_golang::quote::quote;
 
-/// Domains of public registries, which answer at one port, and whose images nobody names by another.
+/// Domains of public registries, which answer at one port; nobody names their images by another port.
 const ONE_PORT: &[&str] = &[
     "amazonaws.com",
     "azurecr.io",
@@ -27,7 +27,7 @@ const ONE_PORT: &[&str] = &[
     "registry.k8s.io",
 ];
 
-/// Tells of the images that this rule makes unpullable, at the first mirror that does it.
+/// Reports the images that this rule makes unpullable, at the first mirror that causes it.
 pub(super) fn about_rule(rule: &GoodRule<'_>, notes: &mut Notes<'_>) {
     let finding = match rule.source.split_once('/') {
         None => other_ports(rule, notes),
@@ -38,7 +38,7 @@ pub(super) fn about_rule(rule: &GoodRule<'_>, notes: &mut Notes<'_>) {
     }
 }
 
-/// An entry of a host governs all ports of the host, and what stands behind the host goes behind the mirror.
+/// The entry of a host governs all ports of the host, and the library appends everything after the host to the mirror.
 fn other_ports(rule: &GoodRule<'_>, notes: &Notes<'_>) -> Option<Finding> {
     if rule.source.contains(':') || is_public(rule.source) {
         return None;
@@ -66,8 +66,8 @@ fn is_public(source: &str) -> bool {
     ONE_PORT.iter().any(is_within)
 }
 
-/// The whole name is replaced, and a host alone is not a name. The API knows registries, namespaces in them and repositories in
-/// those, so a path of one part is a namespace.
+/// The mirror replaces the whole name, and a host alone is not a name. The API has registries, namespaces in them and
+/// repositories in those, so a path of one part is a namespace.
 fn no_repository(rule: &GoodRule<'_>, path: &str, notes: &Notes<'_>) -> Option<Finding> {
     if !path.contains('/') {
         return None;

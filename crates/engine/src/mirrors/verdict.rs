@@ -1,4 +1,4 @@
-//! What became of one object, for its author.
+//! The outcome of one object, for its author.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use pullwright_findings::{Finding, Severity};
 /// An object as messages name it: `ImageDigestMirrorSet/vendor`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ObjectName {
-    /// Its kind.
+    /// The kind of the object.
     pub kind: &'static str,
-    /// Its `metadata.name`.
+    /// The `metadata.name` of the object.
     pub name: String,
 }
 
@@ -33,20 +33,20 @@ pub enum ObjectOutcome {
     Rejected,
 }
 
-/// What became of one object, and everything its author should know.
+/// The outcome of one object, and everything that its author should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// Which object.
+    /// The object.
     pub object: ObjectName,
-    /// How much of it is in the result.
+    /// How much of the object is in the result.
     pub outcome: ObjectOutcome,
-    /// Errors for what is not in the result, warnings for what is and may not be meant. The places are inside the
-    /// object: `spec.imageDigestMirrors[0].mirrors[1]`.
+    /// Errors for parts that are not in the result, and warnings for parts that are but may not be intended. Paths are
+    /// relative to the object: `spec.imageDigestMirrors[0].mirrors[1]`.
     pub findings: Vec<Finding>,
 }
 
 impl Verdict {
-    /// The verdict on an object of which `used` of `parts` parts are in the result, completely or not.
+    /// Makes the verdict on an object of which `used` of `parts` parts are in the result, completely or in part.
     pub(super) fn new(object: ObjectName, used: usize, parts: usize, findings: Vec<Finding>) -> Self {
         let refused = findings.iter().any(|finding| finding.severity == Severity::Error);
         let outcome = match (refused, used) {

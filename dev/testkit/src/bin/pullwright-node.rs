@@ -1,4 +1,4 @@
-//! A node at hand while developing: `up`, `down`, `status`, `kubectl`, `logs`. `cargo xtask node` runs this program.
+//! A node for developing: `up`, `down`, `status`, `kubectl`, `logs`. `cargo xtask node` runs this program.
 
 use std::{
     env,
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What `up` was asked for.
+/// The options of `up`.
 struct WantedRepositories {
     runtime: Runtime,
     plugin: PathBuf,
@@ -81,7 +81,7 @@ fn parse(mut options: &[&str]) -> Outcome<WantedRepositories> {
     Ok(WantedRepositories { runtime, plugin })
 }
 
-/// Starts a process that has the node and stays, and waits until the node is ready.
+/// Starts a background process that runs the node, and waits until the node is ready.
 fn up(root: &Path, wanted: &WantedRepositories) -> Outcome {
     let parent = Root::usual_parent();
     Root::sweep(&parent)?;
@@ -102,7 +102,7 @@ fn up(root: &Path, wanted: &WantedRepositories) -> Outcome {
     status(root)
 }
 
-/// Has the node until it is killed; the node ends with this process.
+/// Runs the node until this process is killed; the node ends with it.
 fn serve(root: &Path, wanted: &WantedRepositories) -> Outcome {
     let root = Root::claim(root)?;
     let node = Node::start(&root, &Options::new(wanted.runtime, &wanted.plugin))?;
@@ -145,7 +145,7 @@ fn status(root: &Path) -> Outcome {
 fn kubectl(root: &Path, args: &[&str]) -> Outcome {
     let mut command = Command::new(find("kubectl")?);
     command.env("KUBECONFIG", root.join("admin.kubeconfig"));
-    // What it remembers of this API server is not for the next.
+    // Its cache of this API server must not be used for the next one.
     command.env("KUBECACHEDIR", root.join("admin.cache"));
     Err(command.args(args).exec().into())
 }

@@ -1,4 +1,4 @@
-//! The cgroups of a node, which are the machine's: the one thing of a node that does not end with its namespaces.
+//! The cgroups of a node. They belong to the machine and are the only part of a node that does not end with its namespaces.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use crate::{Error, error::Doing, process::wait_until};
 
 const MOUNTED_AT: &str = "/sys/fs/cgroup";
 
-/// The roots of all hierarchies: one with cgroup v2, several with v1.
+/// Returns the roots of all hierarchies: one with cgroup v2, several with v1.
 fn hierarchies() -> Vec<PathBuf> {
     let root = Path::new(MOUNTED_AT);
     if is_hierarchy(root) {
@@ -21,13 +21,13 @@ fn hierarchies() -> Vec<PathBuf> {
     folders_in(root).into_iter().filter(|folder| is_hierarchy(folder)).collect()
 }
 
-/// Whether a hierarchy is mounted at `folder`: the kernel puts this file there, and nobody else can.
+/// Whether a hierarchy is mounted at `folder`: only the kernel can put this file there.
 fn is_hierarchy(folder: &Path) -> bool {
     folder.join("cgroup.procs").is_file()
 }
 
-/// The kernel's list of controllers without those that are mounted nowhere: a runtime that believes the list sets limits
-/// that runc cannot. `None` with cgroup v2, where nobody asks that list.
+/// Returns the kernel's list of controllers without those that are not mounted: a runtime that trusts the full list sets
+/// limits that runc cannot apply. `None` with cgroup v2, where nobody reads that list.
 pub(super) fn mounted_controllers() -> Result<Option<String>, Error> {
     let (root, list) = (Path::new(MOUNTED_AT), Path::new("/proc/cgroups"));
     if is_hierarchy(root) {
@@ -37,7 +37,7 @@ pub(super) fn mounted_controllers() -> Result<Option<String>, Error> {
     Ok(Some(mounted_of(&listed, root)))
 }
 
-/// The lines of `listed` whose controllers are mounted below `root`, and its heading.
+/// Returns the heading of `listed` and the lines whose controllers are mounted below `root`.
 fn mounted_of(listed: &str, root: &Path) -> String {
     let mounted = |line: &&str| {
         let name = line.split_whitespace().next().unwrap_or_default();
@@ -51,12 +51,12 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| path.is_dir() && !path.is_symlink()).collect()
 }
 
-/// Makes the cgroup `name` in every hierarchy, below which the kubelet makes those of its Pods.
+/// Creates the cgroup `name` in every hierarchy. The kubelet creates those of its Pods below it.
 pub(super) fn create(name: &str) -> Result<(), Error> {
     for hierarchy in hierarchies() {
         let switch = hierarchy.join("cgroup.subtree_control");
         for controller in ["cpu", "cpuset", "memory", "pids", "io"] {
-            // Only cgroup v2 has this switch, and not every kernel every controller: the kubelet says what it misses.
+            // Only cgroup v2 has this file, and not every kernel has every controller: the kubelet reports what is missing.
             let _ = fs::write(&switch, format!("+{controller}"));
         }
         let init = hierarchy.join(name).join("init");
@@ -65,9 +65,9 @@ pub(super) fn create(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Puts a process into the cgroup, so that [`remove`] finds it even when nobody knows its id any more.
+/// Puts a process into the cgroup, so that [`remove`] finds it even if nobody knows its id any more.
 pub(super) fn add(name: &str, process: u32) -> Result<(), Error> {
-    // With v1 a new cpuset takes no process before it has processors; any other hierarchy serves the purpose.
+    // With v1, a new cpuset accepts no process before it has processors; any other hierarchy will do.
     let hierarchies = hierarchies();
     let hierarchy = hierarchies.iter().find(|path| !path.ends_with("cpuset"));
     if let Some(hierarchy) = hierarchy {
@@ -77,7 +77,7 @@ pub(super) fn add(name: &str, process: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Kills what is left in the cgroup `name` and removes it from every hierarchy.
+/// Kills everything in the cgroup `name` and removes it from every hierarchy.
 pub(super) fn remove(name: &str) -> Result<(), Error> {
     let folders: Vec<_> = hierarchies().into_iter().map(|hierarchy| hierarchy.join(name)).collect();
     wait_until(&format!("cgroup {name} is removed"), Duration::from_secs(20), || {
@@ -86,7 +86,7 @@ pub(super) fn remove(name: &str) -> Result<(), Error> {
     })
 }
 
-/// Removes a cgroup from the leaves up; false while a process in it has not ended yet.
+/// Removes a cgroup from the leaves up; returns false while a process in it is still running.
 fn remove_tree(folder: &Path) -> bool {
     for child in folders_in(folder) {
         remove_tree(&child);

@@ -1,4 +1,4 @@
-//! The image service in front of containerd, which takes the credentials that plugins hand over.
+//! The image service in front of containerd, which uses the credentials that plugins hand over.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::{
 
 /// The program, and its name among the node's services.
 pub(super) const PROGRAM: &str = "pullwright-images";
-/// Its socket, inside.
+/// The path of its socket inside the node.
 pub(super) const SOCKET: &str = "/run/pullwright-images.sock";
 
 impl Node<'_> {
-    /// Kills who takes the credentials that plugins hand over, as `kill -9` would: the image service where the node has
-    /// one, else the runtime.
+    /// Kills the program that uses the credentials that plugins hand over, like `kill -9`: the image service if the node has
+    /// one, otherwise the runtime.
     pub fn kill_taker(&self) {
         match self.runtime() {
             Runtime::ContainerdWithImages => drop(self.image_service.take()),
@@ -23,7 +23,7 @@ impl Node<'_> {
         }
     }
 
-    /// Starts that again and waits until it serves.
+    /// Starts that program again and waits until it serves.
     pub fn start_taker(&self) -> Result<(), Error> {
         match self.runtime() {
             Runtime::ContainerdWithImages => self.start_image_service(),
@@ -39,7 +39,7 @@ impl Node<'_> {
             .args(["--auth-dir", AUTH_FOLDER])
             .args(["--certs-d", HOSTS_FOLDER])
             .args(["--global-auth-file", GLOBAL_AUTH_FILE])
-            // As short as the plugin's in the tests.
+            // As short as for the plugin in the tests.
             .args(["--remove-tickets-after", "10", "--remove-in-use-after", "20"]);
         let mut service = Service::start(PROGRAM, command, &self.root().join("logs"))?;
         service.wait_for_log("serving on", Duration::from_secs(30))?;

@@ -1,4 +1,4 @@
-//! The journal of a node: what its programs send to journald, by the native protocol, kept as text.
+//! The journal of a node: keeps as text what its programs send to journald with the native protocol.
 
 use std::{
     fs,
@@ -10,14 +10,14 @@ use std::{
 
 use crate::{Error, error::Doing};
 
-/// Stands in for journald. Entries are kept in the order in which they come, each with all its fields.
+/// Stands in for journald. Entries are kept in the order of arrival, each with all its fields.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
     entries: Arc<Mutex<Vec<String>>>,
 }
 
 impl Journal {
-    /// Listens where journald would, in the namespaces whose first process is `init`.
+    /// Listens at journald's path, in the namespaces whose first process is `init`.
     pub(super) fn start(init: u32) -> Result<Self, Error> {
         let path = PathBuf::from(format!("/proc/{init}/root/run/systemd/journal/socket"));
         let folder = path.parent().unwrap_or(&path);
@@ -25,7 +25,7 @@ impl Journal {
         let socket = UnixDatagram::bind(&path).doing("listening on", &path)?;
         let journal = Self { entries: Arc::default() };
         let kept = Arc::clone(&journal.entries);
-        // Ends with the process: a socket in a namespace that is gone is sent nothing.
+        // The thread ends with the process: nothing arrives at a socket of a deleted namespace.
         thread::spawn(move || {
             let mut buffer = vec![0; 256 * 1024];
             while let Ok(length) = socket.recv(&mut buffer) {

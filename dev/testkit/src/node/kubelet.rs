@@ -11,11 +11,11 @@ use crate::{
     process::{Place, Service},
 };
 
-/// Where the kubelets of many distributions have their kubeconfig, and where plugins therefore look for it.
+/// The path where the kubelets of many distributions have their kubeconfig, and where plugins therefore look for it.
 const KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 
 impl Node<'_> {
-    /// Gives the kubelet everything it is started with, but for its own configuration.
+    /// Prepares everything that the kubelet needs, except its own configuration.
     pub(super) fn prepare_kubelet(&self) -> Result<(), Error> {
         let plane = &self.control_plane;
         plane.authority().server("kubelet-serving", &[NAME, "localhost", "127.0.0.1", "10.123.0.2"])?;
@@ -29,7 +29,7 @@ impl Node<'_> {
         fs::write(&path, provider::configuration(&self.options.providers)).doing("writing", &path)
     }
 
-    /// Gives the kubelet another program for its plugin [`PLUGIN`]; it runs the file anew for each request.
+    /// Installs another program as the plugin [`PLUGIN`]; the kubelet runs the file anew for each request.
     pub fn install_plugin(&self, program: &Path) -> Result<(), Error> {
         self.install(PLUGIN, program)
     }
@@ -39,17 +39,16 @@ impl Node<'_> {
         let (new, path) = (folder.join("new"), folder.join(name));
         fs::copy(program, &new).doing("copying", program)?;
         Place::Host.run("chmod", &["755", &new.display().to_string()])?;
-        // A program that runs cannot be written to, but can be replaced.
+        // A running program cannot be written to, but it can be replaced.
         fs::rename(&new, &path).doing("replacing", &path)
     }
 
-    /// Kills the kubelet, as `kill -9` would.
+    /// Kills the kubelet, like `kill -9`.
     pub fn kill_kubelet(&self) {
         drop(self.kubelet.take());
     }
 
-    /// Starts the kubelet, again if it runs, with these lines added to its configuration, and waits until the node is
-    /// Ready.
+    /// Starts or restarts the kubelet with these lines added to its configuration, and waits until the node is Ready.
     pub fn restart_kubelet(&self, extra: &str) -> Result<(), Error> {
         let root = self.root();
         let config = render(
@@ -76,7 +75,7 @@ impl Node<'_> {
                 "--v=4".to_owned(),
             ]);
         let mut running = self.kubelet.borrow_mut();
-        // Two cannot run at once.
+        // Two kubelets cannot run at once.
         drop(running.take());
         let kubelet = running.insert(Service::start("kubelet", command, &root.join("logs"))?);
         kubelet.wait_for_log("Starting kubelet main sync loop", Duration::from_mins(1))?;
@@ -91,7 +90,7 @@ impl Node<'_> {
         })
     }
 
-    /// The kubelet's records of images pulled: by which credentials, and so who may use them.
+    /// Returns the kubelet's records of pulled images: with which credentials they were pulled, and so who may use them.
     pub fn pull_records(&self) -> Result<Vec<Value>, Error> {
         let folder = self.file("/var/lib/kubelet/image_manager/pulled");
         let mut records = Vec::new();

@@ -1,4 +1,4 @@
-//! Which registry stands in for which, said the way each runtime reads it.
+//! Configures which registry mirrors which, in the format of each runtime.
 
 use std::{fmt::Write as _, fs, io, path::Path};
 
@@ -7,7 +7,7 @@ use pullwright_nodefiles::NodeRoot;
 
 use crate::{Error, error::Doing, registry::Registry};
 
-/// Where containerd is told of mirrors, inside.
+/// The folder inside the node with containerd's configuration of mirrors.
 pub(super) const HOSTS_FOLDER: &str = "/etc/containers/certs.d";
 
 /// A source whose images are pulled from one of the node's registries.
@@ -15,11 +15,11 @@ pub(super) const HOSTS_FOLDER: &str = "/etc/containers/certs.d";
 pub struct Mirror {
     /// The registry in the image's name.
     pub source: &'static str,
-    /// The name of the registry that has it.
+    /// The name of the registry that has the images.
     pub registry: &'static str,
 }
 
-/// Writes `registries.conf` into `files`, the node's own below its root. `extra` are further lines of it.
+/// Writes `registries.conf` into `files`, the node's own files below its root. `extra` are additional lines.
 pub(super) fn write(
     files: &Path,
     registries: &[Registry],
@@ -32,7 +32,7 @@ pub(super) fn write(
     put(&containers.join("policy.json"), r#"{"default": [{"type": "insecureAcceptAnything"}]}"#)
 }
 
-/// Writes what containerd can be told of `registries.conf` and its drop-in files, as they are in `files` now.
+/// Writes the part of `registries.conf` and its drop-in files, as they are in `files` now, that containerd can express.
 pub(super) fn write_hosts(files: &Path) -> Result<(), Error> {
     let node = NodeRoot::at(files).doing("opening", files)?;
     let conf = node.registries(&LoaderEnv::default()).map_err(io::Error::other).doing("reading", files)?;

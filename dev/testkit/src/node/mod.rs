@@ -1,4 +1,4 @@
-//! A whole node on one machine: control plane, registries, a container runtime and the kubelet, in namespaces of their own.
+//! A whole node on one machine: control plane, registries, a container runtime and the kubelet, in their own namespaces.
 
 mod cgroups;
 mod image_service;
@@ -35,23 +35,23 @@ use crate::{
 pub const NAME: &str = "node-a";
 /// The plugin's name in the kubelet's configuration.
 pub const PLUGIN: &str = "crio-credential-provider";
-/// Who may use the registry `mirror` of [`Options::new`].
+/// The user of the registry `mirror` in [`Options::new`].
 pub const MIRROR_LOGIN: Login = Login { user: "mirroruser", password: "mirrorpass" };
-/// The folder that plugins hand credentials to the runtime in.
+/// The folder in which plugins hand credentials to the runtime.
 pub const AUTH_FOLDER: &str = "/etc/crio/auth";
-/// The node's own credentials, where kubelets keep them and plugins look for them.
+/// The node's own credentials, at the path where kubelets keep them and plugins look for them.
 pub const GLOBAL_AUTH_FILE: &str = "/var/lib/kubelet/config.json";
 
-/// What a node is made of.
+/// The configuration of a node.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The container runtime.
     pub runtime: Runtime,
-    /// The credential provider plugins that the kubelet is given.
+    /// The kubelet's credential provider plugins.
     pub providers: Vec<Provider>,
-    /// The registries, each on a port of its own.
+    /// The registries, each on its own port.
     pub registries: Vec<Registry>,
-    /// Which of them stand in for others, in order.
+    /// The mirrors, in order.
     pub mirrors: Vec<Mirror>,
     /// Lines to add to `registries.conf`.
     pub registries_conf: String,
@@ -62,7 +62,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// A node whose `docker.io` is a registry with a password.
+    /// A node where `docker.io` is a registry with a password.
     #[must_use]
     pub fn new(runtime: Runtime, plugin: &Path) -> Self {
         Self {
@@ -77,14 +77,14 @@ impl Options {
     }
 }
 
-/// A running node. It ends when it is dropped; its files and logs stay until its root is.
+/// A running node. It ends when it is dropped; its files and logs stay until its root is dropped.
 #[derive(Debug)]
 pub struct Node<'r> {
-    // In the order they end. What scenarios end and start again is in cells, since they share the node.
+    // In the order in which they end. Services that scenarios stop and start are in cells, since scenarios share the node.
     kubelet: RefCell<Option<Service>>,
     image_service: RefCell<Option<Service>>,
     runtime: RefCell<Option<Service>>,
-    /// What tests have started besides.
+    /// Additional services that tests have started.
     services: Vec<Service>,
     registries: Vec<RunningRegistry>,
     control_plane: ControlPlane,
@@ -125,7 +125,7 @@ impl<'r> Node<'r> {
         let files = path.join("files");
         mirrors::write(&files, &wanted, &options.mirrors, &options.registries_conf)?;
         mirrors::write_hosts(&files)?;
-        // Every program of the node trusts the registries, as where a company has an authority of its own.
+        // Every program on the node trusts the registries, as in a company with its own authority.
         let trust = format!("cat {} >> /etc/ssl/certs/ca-certificates.crt", control_plane.ca().display());
         place.run("sh", &["-c", &trust])?;
         let mut registries = Vec::new();
@@ -164,7 +164,7 @@ impl<'r> Node<'r> {
         Ok(node)
     }
 
-    /// What had been started after how long.
+    /// The steps of the start, each with the time when it was finished.
     #[must_use]
     pub fn laps(&self) -> &[(&'static str, Duration)] {
         &self.laps
@@ -176,7 +176,7 @@ impl<'r> Node<'r> {
         self.options.runtime
     }
 
-    /// Kills the runtime, as `kill -9` would. The containers go on.
+    /// Kills the runtime, like `kill -9`. The containers keep running.
     pub fn kill_runtime(&self) {
         drop(self.runtime.take());
     }
@@ -189,8 +189,8 @@ impl<'r> Node<'r> {
         Ok(())
     }
 
-    /// Has the runtime work by `registries.conf` and its drop-in files as they are now. containerd reads what it is told of
-    /// them for every pull, and dies of the signal upon which CRI-O reads them.
+    /// Makes the runtime use `registries.conf` and its drop-in files as they are now. containerd reads its version of them
+    /// for every pull, and would die of the signal that makes CRI-O reload them.
     pub fn reload_registries(&self) -> Result<(), Error> {
         mirrors::write_hosts(&self.root().join("files"))?;
         match (self.runtime(), self.runtime.borrow().as_ref()) {
@@ -199,19 +199,19 @@ impl<'r> Node<'r> {
         }
     }
 
-    /// What the node's programs have sent to the journal up to now.
+    /// Everything that the node's programs have sent to the journal so far.
     #[must_use]
     pub fn journal(&self) -> Vec<String> {
         self.journal.entries()
     }
 
-    /// The folder everything is in; logs are in `logs`.
+    /// The folder with everything; logs are in `logs`.
     #[must_use]
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// Where programs of the node run.
+    /// The place where programs of the node run.
     #[must_use]
     pub fn place(&self) -> Place {
         self.namespaces.place()
@@ -229,13 +229,13 @@ impl<'r> Node<'r> {
         self.control_plane.kubectl()
     }
 
-    /// The log of one of its services: `kubelet`, `containerd`, `crio`, `registry-<name>`, …
+    /// The log of one of the services: `kubelet`, `containerd`, `crio`, `registry-<name>`, …
     #[must_use]
     pub fn log(&self, service: &str) -> Log {
         Log::of(&self.root().join("logs"), service)
     }
 
-    /// The path here of a file that the node has at `path`, in one of the folders that both see.
+    /// Returns the path on this machine of the node's file `path`, in one of the folders that both can see.
     #[must_use]
     pub fn file(&self, path: &str) -> PathBuf {
         self.root().join("files").join(path.trim_start_matches('/'))
@@ -256,8 +256,8 @@ impl<'r> Node<'r> {
         })
     }
 
-    /// Pushes a test image to a registry as `repository`, which ends with a tag, and gives its digest; every repository
-    /// gets its own.
+    /// Pushes a test image to a registry as `repository`, which ends with a tag, and returns its digest, which is different
+    /// for every repository.
     pub fn push(&self, registry: &str, repository: &str) -> Result<String, Error> {
         self.registry(registry)?.push(&self.layout(repository)?, repository)
     }
@@ -269,7 +269,7 @@ impl<'r> Node<'r> {
         Ok(layout)
     }
 
-    /// Starts a further program on the node; it ends with the node.
+    /// Starts another program on the node; it ends with the node.
     pub fn start_service(&mut self, name: &str, program: &str, args: &[&str]) -> Result<&mut Service, Error> {
         let mut command = self.place().command(program)?;
         command.args(args);
@@ -280,12 +280,12 @@ impl<'r> Node<'r> {
     }
 }
 
-/// The registry of pause images, which are pulled before any Pod could bring credentials: it asks for none.
+/// The registry of pause images. It needs no credentials, since these images are pulled before any Pod could provide them.
 fn system() -> Registry {
     Registry { name: "system", port: 4999, logins: Vec::new(), tls: false }
 }
 
-/// Fills the `@NAME@`s of a template.
+/// Replaces the `@NAME@`s of a template.
 fn render(template: &str, values: &[(&str, String)]) -> String {
     values.iter().fold(template.to_owned(), |text, (name, value)| text.replace(&format!("@{name}@"), value))
 }

@@ -1,4 +1,4 @@
-//! The namespaces of a node: mounts, network, processes, IPC and host name of its own.
+//! The namespaces of a node: it has its own mounts, network, processes, IPC and host name.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use crate::{
     process::{Place, Service, only_child},
 };
 
-/// Furnishes new namespaces.
+/// The script that sets up new namespaces.
 const ENTER: &str = include_str!("enter.sh");
 
 /// Namespaces that live as long as this value: when their first process dies, the kernel kills all others in them.
@@ -48,24 +48,24 @@ impl Namespaces {
         Ok(namespaces)
     }
 
-    /// Their first process.
+    /// The id of their first process.
     pub(crate) fn init(&self) -> u32 {
         self.init
     }
 
-    /// Where programs of the node run.
+    /// The place where programs of the node run.
     pub(crate) fn place(&self) -> Place {
         Place::Inside(self.init)
     }
 
-    /// A port of this machine's loopback that leads to `port` of the loopback inside, as long as the namespaces live.
+    /// Opens a port on this machine's loopback that leads to `port` on the loopback inside, as long as the namespaces exist.
     pub(crate) fn forward(&self, port: u16) -> Result<u16, Error> {
         let here = Path::new("127.0.0.1");
         let listener = TcpListener::bind(("127.0.0.1", 0)).doing("listening on", here)?;
         let forwarded = listener.local_addr().doing("listening on", here)?.port();
         let place = self.place();
         thread::spawn(move || {
-            // Ends with the process: a connection after the node's end finds no namespace and is closed.
+            // The thread ends with the process: a connection after the end of the node finds no namespace and is closed.
             for client in listener.incoming().flatten() {
                 thread::spawn(move || place.connect(port).and_then(|server| relay(client, server)));
             }
@@ -74,7 +74,7 @@ impl Namespaces {
     }
 }
 
-/// Copies both ways until both ends have said all.
+/// Copies both ways until both ends are closed.
 fn relay(client: TcpStream, server: TcpStream) -> io::Result<()> {
     let (up_from, up_to) = (client.try_clone()?, server.try_clone()?);
     let up = thread::spawn(move || copy(up_from, up_to));

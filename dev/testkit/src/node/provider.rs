@@ -1,4 +1,4 @@
-//! The credential provider plugins of a node, as its kubelet is told of them.
+//! The credential provider plugins of a node, and the kubelet's configuration of them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use crate::{control_plane::AUDIENCE, node::PLUGIN};
 /// A credential provider plugin.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    /// Its name, under which the kubelet runs a copy of the program.
+    /// The name under which the kubelet runs a copy of the program.
     pub name: &'static str,
     /// The program.
     pub program: PathBuf,
-    /// The images that it is run for.
+    /// The images for which it runs.
     pub images: &'static [&'static str],
-    /// What it is told on its command line.
+    /// The arguments.
     pub args: &'static [&'static str],
     /// The annotations of a Pod's service account that the kubelet passes to it.
     pub annotations: &'static [&'static str],
@@ -33,7 +33,7 @@ impl Provider {
     }
 }
 
-/// The kubelet's configuration of all of them. JSON is YAML.
+/// Returns the kubelet's configuration of all plugins. JSON is valid YAML.
 pub(super) fn configuration(providers: &[Provider]) -> String {
     let providers: Vec<_> = providers
         .iter()

@@ -1,4 +1,4 @@
-//! The folder that everything of one node is in, and who owns it.
+//! The folder with all files of one node, and its owner.
 
 use std::{
     env,
@@ -12,10 +12,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Error, error::Doing, node::cgroups};
 
-/// The file in a root folder that its owner holds a lock on. The kernel gives the lock back however the owner ends.
+/// The file in a root folder that its owner locks. The kernel releases the lock no matter how the owner ends.
 const LOCK: &str = "owner.lock";
 
-/// A root folder that is ours. Dropped, it is removed, with the node's cgroups.
+/// A root folder that this process owns. It is removed on drop, together with the node's cgroups.
 #[derive(Debug)]
 pub struct Root {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// Takes the folder `path`, after cleaning up what an owner that was killed has left in it.
+    /// Takes the folder `path`, and first cleans up after an owner that was killed.
     pub fn claim(path: &Path) -> Result<Self, Error> {
         fs::create_dir_all(path).doing("creating", path)?;
         let path = path.canonicalize().doing("finding", path)?;
@@ -50,7 +50,7 @@ impl Root {
         Ok(Self { path, _lock: lock })
     }
 
-    /// The process that has a node in `path` now.
+    /// Returns the process that has a node in `path` now.
     #[must_use]
     pub fn owner(path: &Path) -> Option<u32> {
         let lock = File::open(path.join(LOCK)).ok()?;
@@ -58,7 +58,7 @@ impl Root {
         held.then(|| fs::read_to_string(path.join(LOCK)).ok()?.parse().ok()).flatten()
     }
 
-    /// The folder for nodes that need no folder of their own choosing: in the user's cache, below `pullwright/nodes`.
+    /// The default parent folder for nodes: in the user's cache, below `pullwright/nodes`.
     #[must_use]
     pub fn usual_parent() -> PathBuf {
         let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -66,7 +66,7 @@ impl Root {
         cache.unwrap_or_else(home).join("pullwright/nodes")
     }
 
-    /// Cleans up all root folders in `parent` whose owner is gone; those of a living owner are left alone.
+    /// Cleans up all root folders in `parent` whose owner is gone; leaves those of a living owner alone.
     pub fn sweep(parent: &Path) -> Result<(), Error> {
         let entries = fs::read_dir(parent).into_iter().flatten().flatten();
         for path in entries.map(|entry| entry.path()).filter(|path| path.join(LOCK).exists()) {
@@ -91,8 +91,8 @@ impl Root {
         Self::cgroup_of(&self.path)
     }
 
-    /// The name of the cgroup of a node in the folder `path`. It follows from the folder's: no other node has it, and
-    /// whoever cleans up after a killed owner knows it.
+    /// Returns the name of the cgroup of a node in the folder `path`. It is derived from the path: no other node has it, and
+    /// a process that cleans up after a killed owner knows it.
     #[must_use]
     pub fn cgroup_of(path: &Path) -> String {
         let digest = format!("{:x}", Sha256::digest(path.as_os_str().as_encoded_bytes()));

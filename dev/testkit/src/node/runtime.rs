@@ -1,4 +1,4 @@
-//! The container runtimes a node can have.
+//! The container runtimes that a node can have.
 
 use std::{fmt, fs, path::Path, str::FromStr, time::Duration};
 
@@ -13,19 +13,19 @@ use crate::{
 /// A container runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
-    /// containerd, which takes credentials from the kubelet alone.
+    /// containerd, which gets credentials only from the kubelet.
     Containerd,
-    /// containerd with our image service in front, which takes them from the auth file that a plugin has written.
+    /// containerd with our image service in front, which gets credentials from the auth file that a plugin has written.
     ContainerdWithImages,
-    /// CRI-O, which takes them from the same file itself.
+    /// CRI-O, which reads the same file itself.
     Crio,
 }
 
 impl Runtime {
-    /// All there are.
+    /// All runtimes.
     pub const ALL: [Self; 3] = [Self::Containerd, Self::ContainerdWithImages, Self::Crio];
 
-    /// What it needs beside what every node needs.
+    /// The programs that it needs in addition to those of every node.
     #[must_use]
     pub fn programs(self) -> &'static [&'static str] {
         match self {
@@ -35,7 +35,7 @@ impl Runtime {
         }
     }
 
-    /// Its socket, inside.
+    /// The path of its socket inside the node.
     #[must_use]
     pub fn socket(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Runtime {
         }
     }
 
-    /// The socket on which the kubelet asks for images, inside.
+    /// The path inside the node of the socket to which the kubelet sends image requests.
     pub(super) fn image_socket(self) -> &'static str {
         match self {
             Self::ContainerdWithImages => image_service::SOCKET,
@@ -52,7 +52,7 @@ impl Runtime {
         }
     }
 
-    /// What our plugin is told on a node with it.
+    /// The arguments of our plugin on a node with this runtime.
     #[must_use]
     pub fn plugin_args(self) -> &'static [&'static str] {
         match self {
@@ -61,7 +61,7 @@ impl Runtime {
         }
     }
 
-    /// The name of its program, which is that of its log too.
+    /// The name of its program and its log.
     #[must_use]
     pub fn program(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl Runtime {
         }
     }
 
-    /// Starts it; Pods get `pause` as their first container.
+    /// Starts it; `pause` is the image of the first container of each Pod.
     pub(super) fn start(self, place: Place, root: &Path, pause: &str) -> Result<Service, Error> {
         let program = |name| find(name).map(|path| path.display().to_string());
         let mut values = vec![
@@ -103,7 +103,7 @@ impl Runtime {
         let mut command = place.command(name)?;
         command.arg("--config").arg(&config);
         if self == Self::Crio {
-            // Below a folder of the node's, not of the machine's.
+            // A folder of the node, not of the machine.
             command.args(["--config-dir", "/etc/crio/crio.conf.d"]);
         }
         let mut service = Service::start(name, command, &root.join("logs"))?;

@@ -1,4 +1,4 @@
-//! The folder in which a plugin hands credentials to the runtime, and all that happens there.
+//! The folder in which a plugin hands credentials to the runtime, and everything that happens there.
 
 use std::{
     fs, io,
@@ -14,25 +14,25 @@ use rustix::{
 
 use crate::{Error, error::Doing};
 
-/// Where a runtime keeps the credentials it has taken, and where those for tickets wait, inside the auth folder.
+/// The folders inside the auth folder for credentials that a runtime has taken, and for those that wait for a ticket.
 const WITHIN: [&str; 2] = ["in-use", "tickets"];
 
-/// What happened to a file.
+/// A change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was made.
+    /// It was created.
     Created,
     /// It was closed after writing.
     Written,
-    /// It was renamed and has another name now.
+    /// It was renamed to another name.
     MovedAway,
-    /// It was renamed and has this name now.
+    /// It was renamed to this name.
     MovedHere,
     /// It was removed.
     Removed,
 }
 
-/// The life of an auth file as it should be: it appears whole, the runtime takes it, and removes it.
+/// The correct life of an auth file: it appears complete, the runtime takes it, and then removes it.
 pub const WHOLE_THEN_TAKEN_THEN_GONE: [(bool, Change); 4] = [
     (false, Change::MovedHere),
     (false, Change::MovedAway),
@@ -40,12 +40,12 @@ pub const WHOLE_THEN_TAKEN_THEN_GONE: [(bool, Change); 4] = [
     (true, Change::Removed),
 ];
 
-/// One thing that happened in the auth folder.
+/// One event in the auth folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthEvent {
     /// The file, relative to the folder.
     pub file: String,
-    /// What happened to it.
+    /// The change.
     pub change: Change,
 }
 
@@ -125,7 +125,7 @@ impl AuthFolder {
         Ok(files)
     }
 
-    /// Removes the files there.
+    /// Removes the files.
     pub(super) fn clear(&self) -> Result<(), Error> {
         for file in self.files()? {
             let path = self.folder.join(file);

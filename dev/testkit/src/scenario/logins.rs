@@ -1,4 +1,4 @@
-//! What a namespace brings to a pull: Secrets, service accounts, and who of them may read what.
+//! What a namespace provides for a pull: Secrets, service accounts, and permissions to read them.
 
 use std::fs;
 
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use crate::{Error, error::Doing, registry::Login, scenario::Scenario};
 
-/// The form in which a Secret holds logins.
+/// The format in which a Secret contains logins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretKind {
     /// `kubernetes.io/dockerconfigjson`
     DockerConfigJson,
-    /// `kubernetes.io/dockercfg`, its older form.
+    /// `kubernetes.io/dockercfg`, the older format.
     DockerCfg,
 }
 
@@ -32,7 +32,7 @@ impl Scenario<'_> {
         Ok(self.node().registry(registry)?.registry().address())
     }
 
-    /// Adds a Secret with entries for registries: by registry, what [`entry`] makes of a login.
+    /// Adds a Secret with entries by registry; [`entry`] makes one from a login.
     pub fn add_secret(&self, name: &str, kind: SecretKind, auths: &Value) -> Result<(), Error> {
         let (kind, key, content) = match kind {
             SecretKind::DockerConfigJson => {
@@ -48,7 +48,7 @@ impl Scenario<'_> {
         self.apply(&secret.to_string())
     }
 
-    /// Lets a service account get and list all Secrets of the namespace.
+    /// Allows a service account to get and list all Secrets of the namespace.
     pub fn allow_secrets(&self, service_account: &str) -> Result<(), Error> {
         let all = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}]);
         self.allow(service_account, &all)
@@ -71,7 +71,7 @@ impl Scenario<'_> {
     }
 }
 
-/// A login as Secrets have it.
+/// Returns a login in the format of Secrets.
 #[must_use]
 pub fn entry(login: Login) -> Value {
     let Login { user, password } = login;

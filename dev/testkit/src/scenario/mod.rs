@@ -1,4 +1,4 @@
-//! Scenarios: what happens to Pods on a node, written once and played on every runtime that is at hand.
+//! Scenarios: what happens to Pods on a node, written once and played on every available runtime.
 
 mod auth_folder;
 mod logins;
@@ -27,10 +27,10 @@ use crate::{
     process::wait_until,
 };
 
-/// How long a Pod may take; generous, since the kubelet tries again after 10 and 20 seconds when a pull fails.
+/// The time limit for a Pod. It is generous, since the kubelet retries a failed pull after 10 and 20 seconds.
 pub const PATIENCE: Duration = Duration::from_mins(2);
 
-/// One scenario on a node: a namespace of its own, and everything that happened since it began.
+/// One scenario on a node: it has its own namespace, and sees everything that happened since it began.
 #[derive(Debug)]
 pub struct Scenario<'n> {
     node: &'n Node<'n>,
@@ -50,14 +50,14 @@ pub struct Pod<'a> {
     pub images: &'a [&'a str],
     /// `Always`, `IfNotPresent` or `Never`.
     pub policy: &'a str,
-    /// A Secret named as its pull secret.
+    /// The name of a Secret to use as its pull secret.
     pub pull_secret: Option<&'a str>,
     /// Its service account.
     pub service_account: &'a str,
 }
 
 impl<'a> Pod<'a> {
-    /// A Pod that always pulls `images`.
+    /// A Pod that always pulls its `images`.
     #[must_use]
     pub fn new(name: &'a str, images: &'a [&'a str]) -> Self {
         Self { name, images, policy: "Always", pull_secret: None, service_account: "default" }
@@ -65,7 +65,7 @@ impl<'a> Pod<'a> {
 }
 
 impl<'n> Scenario<'n> {
-    /// Begins: makes the namespace and its default service account.
+    /// Begins a scenario: creates the namespace and its default service account.
     pub fn begin(node: &'n Node<'n>, namespace: &str) -> Result<Self, Error> {
         let scenario = Self {
             node,
@@ -85,7 +85,7 @@ impl<'n> Scenario<'n> {
         Ok(scenario)
     }
 
-    /// The same scenario seen from another namespace; begun anew, so that it sees only what happens from now on.
+    /// Begins the same scenario in another namespace. It sees only what happens from now on.
     pub fn in_namespace(&self, namespace: &str) -> Result<Self, Error> {
         Self::begin(self.node, namespace)
     }
@@ -102,17 +102,17 @@ impl<'n> Scenario<'n> {
         &self.namespace
     }
 
-    /// Keeps a measured value, to be printed with the scenario's result.
+    /// Records a measured value, to be printed with the result of the scenario.
     pub fn figure(&mut self, figure: impl Display) {
         self.figures.push(figure.to_string());
     }
 
-    /// Applies documents, in which `@NAMESPACE@` stands for this scenario's namespace.
+    /// Applies documents, in which `@NAMESPACE@` is replaced by the namespace of this scenario.
     pub fn apply(&self, documents: &str) -> Result<(), Error> {
         self.node.kubectl().apply(&documents.replace("@NAMESPACE@", &self.namespace))
     }
 
-    /// Makes Pods, all at once.
+    /// Creates Pods, all at once.
     pub fn run_pods(&self, pods: &[Pod<'_>]) -> Result<(), Error> {
         let mut documents = String::new();
         for pod in pods {
@@ -129,7 +129,8 @@ impl<'n> Scenario<'n> {
             let pod = serde_json::json!({
                 "apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod.name, "namespace": self.namespace},
                 "spec": {
-                    // Bound by name, so that no scheduler is needed; without a token, so that no CA ConfigMap is.
+                    // Bound by name, so that no scheduler is needed; without a token, so that no ConfigMap with the CA is
+                    // needed.
                     "nodeName": NAME, "automountServiceAccountToken": false, "terminationGracePeriodSeconds": 1,
                     "serviceAccountName": pod.service_account,
                     "tolerations": [{"operator": "Exists"}], "imagePullSecrets": secrets, "containers": containers,
@@ -141,7 +142,7 @@ impl<'n> Scenario<'n> {
         self.apply(&documents)
     }
 
-    /// Waits until these Pods are Ready and says how long that took; on failure, why each that is not is not.
+    /// Waits until these Pods are Ready and returns how long it took. The error says why each remaining Pod is not Ready.
     pub fn wait_ready(&self, pods: &[Pod<'_>], within: Duration) -> Result<Duration, Error> {
         let begun = Instant::now();
         wait_until("the Pods are Ready", within, || {
@@ -160,7 +161,7 @@ impl<'n> Scenario<'n> {
         })
     }
 
-    /// Waits until the kubelet has reported a failed pull of the Pod, and gives its words.
+    /// Waits until the kubelet has reported a failed pull of the Pod, and returns its message.
     pub fn wait_failed_pull(&self, pod: &str) -> Result<String, Error> {
         wait_until(&format!("a pull for Pod {pod} fails"), PATIENCE, || {
             let failed = self.failed_pulls().map_err(|error| error.to_string())?;
@@ -169,7 +170,7 @@ impl<'n> Scenario<'n> {
         })
     }
 
-    /// Waits until a Pod is Ready or a pull for it has failed, and gives the reason if it has.
+    /// Waits until a Pod is Ready or a pull for it has failed, and returns the reason if it has failed.
     pub fn wait_ready_or_failed(&self, pod: Pod<'_>, within: Duration) -> Result<Option<String>, Error> {
         wait_until(&format!("Pod {} is Ready or a pull for it fails", pod.name), within, || {
             if self.wait_ready(&[pod], Duration::ZERO).is_ok() {
@@ -181,7 +182,7 @@ impl<'n> Scenario<'n> {
         })
     }
 
-    /// All failed pulls in the namespace as (Pod, message), each as often as it happened.
+    /// Returns all failed pulls in the namespace as (Pod, message), each as often as it happened.
     pub fn failed_pulls(&self) -> Result<Vec<(String, String)>, Error> {
         let mut failed = Vec::new();
         for event in self.list("events")? {
@@ -200,12 +201,12 @@ impl<'n> Scenario<'n> {
         self.node.kubectl().run(&["delete", "pods", "--all", "--now", "-n", &self.namespace]).map(drop)
     }
 
-    /// What happened in the auth folder since the scenario began, in order.
+    /// Returns what happened in the auth folder since the scenario began, in order.
     pub fn auth_events(&mut self) -> Result<Vec<AuthEvent>, Error> {
         self.auth.events()
     }
 
-    /// What happened to the auth files whose names begin with `name`, in order, and whether in `in-use/`.
+    /// Returns the changes of auth files whose names begin with `name`, in order, each with whether it was in `in-use/`.
     pub fn auth_file_life(&mut self, name: &str) -> Result<Vec<(bool, Change)>, Error> {
         let in_use = |file: &str| file.starts_with("in-use/");
         let events = self.auth_events()?.into_iter();
@@ -214,38 +215,38 @@ impl<'n> Scenario<'n> {
         Ok(ours.map(|event| (in_use(&event.file), event.change)).collect())
     }
 
-    /// The credentials that lie in the auth folder now, taken or not.
+    /// Returns the credentials that are in the auth folder now, taken or not.
     pub fn credentials_lying_about(&self) -> Result<Vec<String>, Error> {
         self.auth.files()
     }
 
-    /// The lines a registry logged since the scenario began.
+    /// Returns the lines that a registry has logged since the scenario began.
     pub fn registry_log(&self, registry: &str) -> Result<Vec<String>, Error> {
         let mark =
             self.registry_marks.iter().find(|(name, _)| *name == registry).map_or(0, |(_, mark)| *mark);
         Ok(self.node.registry(registry)?.log().since(mark))
     }
 
-    /// What was sent to the node's journal since the scenario began.
+    /// Returns what was sent to the node's journal since the scenario began.
     #[must_use]
     pub fn journal(&self) -> Vec<String> {
         self.node.journal().split_off(self.journal_mark)
     }
 
-    /// How the kubelet recorded who may use the image of `repository`.
+    /// Returns the kubelet's record of who may use the image of `repository`.
     pub fn pull_record(&self, repository: &str) -> Result<Option<Value>, Error> {
         let records = self.node.pull_records()?;
         let mut credentials = records.iter().map(|record| &record["credentialMapping"][repository]);
         Ok(credentials.find(|value| !value.is_null()).cloned())
     }
 
-    /// Ends: Pods are deleted and credentials that still lie about are removed, so that the next scenario starts afresh.
+    /// Ends the scenario: deletes Pods and removes leftover credentials, so that the next scenario starts clean.
     fn end(&self) -> Result<(), Error> {
         self.delete_pods()?;
         self.auth.clear()
     }
 
-    /// Pods, events and auth folder as text, for a person who asks why.
+    /// Returns Pods, events and auth folder as text, for a person who debugs a failure.
     fn state(&mut self) -> String {
         let kubectl = self.node.kubectl();
         let ask = |args: &[&str]| kubectl.run(args).unwrap_or_else(|error| error.to_string());
@@ -270,7 +271,7 @@ impl<'n> Scenario<'n> {
     }
 }
 
-/// Why a Pod is not Ready, in the kubelet's words; nothing if it is.
+/// Returns why a Pod is not Ready, in the kubelet's words; `None` if it is.
 fn why_not_ready(pod: &Value) -> Option<String> {
     let of = |field: &str| pod["status"][field].as_array().cloned().unwrap_or_default();
     let ready = of("conditions")

@@ -1,5 +1,5 @@
-//! What a plugin and a runtime make of situations that are known to go wrong. Each is a fact about the pair; what the fact
-//! ought to be is for the test to say.
+//! How a plugin and a runtime behave in situations that are known to go wrong. Each function observes a fact about the pair;
+//! the test decides what the fact should be.
 
 use std::{
     thread,
@@ -12,12 +12,12 @@ use crate::{
     scenario::{PATIENCE, Pod, Scenario},
 };
 
-/// How a number of pulls went.
+/// The result of several pulls.
 #[derive(Clone, Debug)]
 pub struct Pulls {
-    /// How long it took until all Pods were Ready.
+    /// The time until all Pods were Ready.
     pub ready_after: Duration,
-    /// The pulls that failed on the way, as (Pod, message).
+    /// The pulls that failed before that, as (Pod, message).
     pub failed: Vec<(String, String)>,
 }
 
@@ -32,7 +32,7 @@ impl std::fmt::Display for Pulls {
     }
 }
 
-/// Runs `pods` together until all are Ready.
+/// Runs `pods` at the same time until all are Ready.
 fn run(scenario: &Scenario<'_>, pods: &[Pod<'_>]) -> Result<Pulls, Error> {
     let begun = Instant::now();
     scenario.run_pods(pods)?;
@@ -40,13 +40,13 @@ fn run(scenario: &Scenario<'_>, pods: &[Pod<'_>]) -> Result<Pulls, Error> {
     Ok(Pulls { ready_after: begun.elapsed(), failed: scenario.failed_pulls()? })
 }
 
-/// One Pod with two images of one registry. The kubelet asks the plugin for the second while it may still remember the
-/// answer for the first.
+/// Runs one Pod with two images of one registry. The kubelet needs credentials for the second while it may still have the
+/// answer for the first in its cache.
 pub fn two_images_in_one_pod(scenario: &Scenario<'_>, images: [&str; 2]) -> Result<Pulls, Error> {
     run(scenario, &[Pod::new("two-images", &images)])
 }
 
-/// `count` Pods with one image at once: all their credentials go through one file name.
+/// Runs `count` Pods with the same image at once: all their credentials go through one file name.
 pub fn burst(scenario: &Scenario<'_>, image: &str, count: usize) -> Result<Pulls, Error> {
     let names: Vec<_> = (0..count).map(|number| format!("burst-{number}")).collect();
     let images = [image];
@@ -54,8 +54,8 @@ pub fn burst(scenario: &Scenario<'_>, image: &str, count: usize) -> Result<Pulls
     run(scenario, &pods)
 }
 
-/// Whether a namespace without credentials may run a private image that another one has brought to the node: nothing if
-/// it may, the kubelet's reason if not.
+/// Checks whether a namespace without credentials may run a private image that another namespace has pulled to the node:
+/// returns `None` if it may, otherwise the kubelet's reason.
 pub fn second_namespace(scenario: &Scenario<'_>, image: &str) -> Result<Option<String>, Error> {
     let images = [image];
     let first = Pod::new("brings-the-image", &images);
@@ -69,8 +69,8 @@ pub fn second_namespace(scenario: &Scenario<'_>, image: &str) -> Result<Option<S
     Ok(refused)
 }
 
-/// The credentials that lie about `settled` after a Pod was deleted whose pulls had failed until the kubelet backed off.
-/// The kubelet runs the plugin before it looks at the back-off, so credentials are handed over that nobody will take.
+/// Returns the credentials that are left `settled` after a Pod was deleted whose pulls had failed until the kubelet backed
+/// off. The kubelet runs the plugin before it checks the back-off, so credentials are handed over that nobody will take.
 pub fn after_back_off(scenario: &Scenario<'_>, image: &str, settled: Duration) -> Result<Vec<String>, Error> {
     let images = [image];
     scenario.run_pods(&[Pod::new("backs-off", &images)])?;
@@ -78,7 +78,7 @@ pub fn after_back_off(scenario: &Scenario<'_>, image: &str, settled: Duration) -
         let state = scenario.describe("backs-off");
         if state.contains("ImagePullBackOff") { Ok(()) } else { Err(state) }
     })?;
-    // The kubelet comes by every five seconds. Nothing handed over in two rounds means there is nothing to leave.
+    // The kubelet retries every five seconds. If nothing is handed over in two rounds, nothing can be left behind.
     let _ = wait_until("a credential is handed over", Duration::from_secs(11), || {
         let lying = scenario.credentials_lying_about().map_err(|error| error.to_string())?;
         if lying.is_empty() { Err("none".to_owned()) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! Plays scenarios on a node for each runtime, and reports in the words of Rust's own test harness.
+//! Plays scenarios on a node for each runtime, and reports in the format of Rust's own test harness.
 
 use std::{
     env, fs,
@@ -16,23 +16,23 @@ use crate::{
     scenario::Scenario,
 };
 
-/// Why a scenario failed.
+/// The reason why a scenario failed.
 type Failure = Box<dyn std::error::Error>;
 
 /// A scenario, and where it can be played.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// What it shows.
+    /// The name, which says what it shows.
     pub name: &'static str,
     /// Its namespace.
     pub namespace: &'static str,
-    /// The runtimes it is about.
+    /// The runtimes that it applies to.
     pub runtimes: &'static [Runtime],
     /// The scenario itself.
     pub play: fn(&mut Scenario<'_>) -> Result<(), Failure>,
 }
 
-/// How many scenarios came to what.
+/// The number of scenarios by result.
 #[derive(Debug, Default)]
 struct Count {
     passed: usize,
@@ -40,8 +40,9 @@ struct Count {
     filtered: usize,
 }
 
-/// Plays `cases` as the command line says: `[--runtime RUNTIME] [WORD]`, where only names that hold WORD count.
-/// Without `--runtime` all runtimes are played whose programs are here. State of failed scenarios goes below `dumps`.
+/// Plays `cases` according to the command line: `[--runtime RUNTIME] [WORD]`, where WORD selects names that contain it.
+/// Without `--runtime`, it plays all runtimes whose programs are installed. The state of failed scenarios goes below
+/// `dumps`.
 pub fn play(cases: &[Case], dumps: &Path, options: impl Fn(Runtime) -> Result<Options, Error>) -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let (runtimes, filter) = match choose(&words) {
@@ -72,7 +73,7 @@ pub fn play(cases: &[Case], dumps: &Path, options: impl Fn(Runtime) -> Result<Op
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The runtimes and the word that the command line asks for.
+/// Returns the runtimes and the word from the command line.
 fn choose(words: &[String]) -> Result<(Vec<Runtime>, &str), String> {
     let all = || Runtime::ALL.into_iter().filter(|runtime| at_hand(*runtime)).collect();
     let (runtimes, rest) = match words {
@@ -82,7 +83,7 @@ fn choose(words: &[String]) -> Result<(Vec<Runtime>, &str), String> {
     Ok((runtimes, rest.first().map_or("", String::as_str)))
 }
 
-/// Whether a runtime's programs are here; says so where they are not.
+/// Whether the programs of a runtime are installed; prints a line if they are not.
 fn at_hand(runtime: Runtime) -> bool {
     let absent: Vec<_> =
         runtime.programs().iter().filter(|program| find(program).is_err()).copied().collect();
@@ -119,14 +120,14 @@ fn play_on(
     Ok(())
 }
 
-/// Plays one scenario and says whether it passed. It fails only where the next could not be played either.
+/// Plays one scenario and returns whether it passed. It returns an error only if the next one could not be played either.
 fn play_case(node: &Node<'_>, case: &Case, dumps: &Path) -> Result<bool, Error> {
     let (begun, runtime) = (Instant::now(), node.runtime());
     let mut scenario = Scenario::begin(node, case.namespace)?;
     let failure = match catch_unwind(AssertUnwindSafe(|| (case.play)(&mut scenario))) {
         Ok(Ok(())) => None,
         Ok(Err(error)) => Some(error.to_string()),
-        // The panic's own words are on the standard error already.
+        // The message of the panic is already on standard error.
         Err(_) => Some("panicked".to_owned()),
     };
     let verdict = if failure.is_none() { "ok" } else { "FAILED" };
@@ -146,7 +147,7 @@ fn play_case(node: &Node<'_>, case: &Case, dumps: &Path) -> Result<bool, Error> 
     Ok(failure.is_none())
 }
 
-/// Where a dump is, or why there is none.
+/// Returns where a dump is, or why there is none.
 fn told(dumped: Result<(), Error>, dump: &Path) -> String {
     dumped.map_or_else(|error| error.to_string(), |()| dump.display().to_string())
 }

@@ -1,4 +1,4 @@
-//! The sample that the documentation of the node has for people, so that tests run what people are told to.
+//! The sample in the documentation of the node, so that tests run exactly what people are told to run.
 
 /// The documentation.
 const DOCUMENTATION: &str = include_str!("../../../../docs/test-node.md");
@@ -7,7 +7,7 @@ pub const SAMPLE_POD: &str = "first";
 /// The image of the sample's Pod, as a repository of the registry `mirror`.
 pub const SAMPLE_IMAGE: &str = "library/first:1";
 
-/// The sample as it stands there: objects that a Pod needs, and the Pod.
+/// The sample from the documentation: the objects that a Pod needs, and the Pod.
 #[must_use]
 pub fn sample() -> &'static str {
     let behind = DOCUMENTATION.split_once("```yaml\n").map_or("", |(_, behind)| behind);

@@ -1,4 +1,5 @@
-//! A small Kubernetes API server in this process: Secrets and ServiceAccounts of namespaces, tokens, and who may read what.
+//! A small Kubernetes API server in this process: Secrets and ServiceAccounts of namespaces, tokens, and permissions to read
+//! them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,22 +15,22 @@ use crate::Error;
 use crate::certificates::Identity;
 use crate::process::Place;
 
-/// Who may do what in a namespace.
+/// A permission in a namespace.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule<'a> {
-    /// Who.
+    /// The user.
     pub user: &'a str,
-    /// What: `get`, `list`.
+    /// The verbs: `get`, `list`.
     pub verbs: &'a [&'a str],
-    /// With what: `secrets`, `serviceaccounts`.
+    /// The resource: `secrets`, `serviceaccounts`.
     pub resource: &'a str,
-    /// Where.
+    /// The namespace.
     pub namespace: &'a str,
-    /// With which ones; empty for all. A list of only some is refused, as by the real one.
+    /// The names of the objects; empty for all. As in a real API server, a rule with names does not allow lists.
     pub names: &'a [&'a str],
 }
 
-/// An API server that runs until it is dropped. It speaks TLS only.
+/// An API server that runs until it is dropped. It supports only TLS.
 #[derive(Debug)]
 pub struct ApiServer {
     server: Server,
@@ -40,7 +41,7 @@ pub struct ApiServer {
 struct State {
     tokens: Mutex<Vec<(String, String)>>,
     rules: Mutex<Vec<OwnedRule>>,
-    /// By resource and namespace, in the order in which they were put.
+    /// With resource and namespace, in the order in which they were added.
     objects: Mutex<Vec<(String, String, Value)>>,
     protobuf: AtomicBool,
 }
@@ -68,7 +69,7 @@ impl From<&Rule<'_>> for OwnedRule {
 }
 
 impl ApiServer {
-    /// Starts an API server with this certificate on a free port of the loopback. It knows nobody and holds nothing.
+    /// Starts an API server with this certificate on a free port of the loopback. It has no users and no objects yet.
     pub fn start(identity: &Identity) -> Result<Self, Error> {
         let state = Arc::new(State::default());
         let server = Server::start((Place::Host, 0), Some(identity), Arc::clone(&state))?;
@@ -87,32 +88,32 @@ impl ApiServer {
         self.server.log()
     }
 
-    /// Breaks something.
+    /// Injects a fault.
     pub fn inject(&self, fault: Fault) {
         self.server.inject(fault);
     }
 
-    /// Takes all faults back.
+    /// Removes all faults.
     pub fn mend(&self) {
         self.server.mend();
     }
 
-    /// From now on it answers lists of Secrets in protobuf to whoever accepts that, as the real one does.
+    /// From now on, sends lists of Secrets in protobuf to clients that accept it, like a real API server.
     pub fn speak_protobuf(&self) {
         self.state.protobuf.store(true, Ordering::Relaxed);
     }
 
-    /// Takes whoever shows `token` for `user`.
+    /// Accepts `token` as a token of `user`.
     pub fn know(&self, token: &str, user: &str) {
         lock(&self.state.tokens).push((token.to_owned(), user.to_owned()));
     }
 
-    /// Lets a user do something.
+    /// Adds a permission.
     pub fn allow(&self, rule: Rule<'_>) {
         lock(&self.state.rules).push(OwnedRule::from(&rule));
     }
 
-    /// Puts a Secret with one field of data.
+    /// Adds a Secret with one field of data.
     pub fn put_secret(&self, namespace: &str, name: &str, kind: &str, field: &str, content: &[u8]) {
         let mut data = Map::new();
         data.insert(field.to_owned(), base64::encode(content).into());
@@ -126,7 +127,7 @@ impl ApiServer {
         self.put("secrets", secret);
     }
 
-    /// Puts an object as it is, in the namespace that it names.
+    /// Adds an object as it is, in the namespace that it names.
     pub fn put(&self, resource: &str, object: Value) {
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
         lock(&self.state.objects).push((resource.to_owned(), namespace, object));
@@ -136,7 +137,7 @@ impl ApiServer {
 impl Service for State {
     fn answer(&self, request: &Request) -> (Option<String>, Response) {
         let user = match request.bearer() {
-            // The real one lets everybody in as this one, and then allows next to nothing.
+            // A real API server accepts everybody as this user, and then allows next to nothing.
             None => "system:anonymous".to_owned(),
             Some(token) => {
                 let tokens = lock(&self.tokens);
@@ -204,7 +205,7 @@ impl State {
     fn list(&self, resource: &str, namespace: &str, request: &Request) -> Response {
         let selector = request.parameter("fieldSelector").unwrap_or_default();
         let number = |name| request.parameter(name).and_then(|text| text.parse::<usize>().ok());
-        // The real one's is opaque; this one's says where to go on.
+        // In a real API server it is opaque; here it is the position to continue at.
         let from = number("continue").unwrap_or(0);
         let limit = number("limit").filter(|limit| *limit > 0).unwrap_or(usize::MAX);
         let objects = lock(&self.objects);
@@ -249,7 +250,7 @@ fn selects(selector: &str, object: &Value) -> bool {
     })
 }
 
-/// The API's way to say no.
+/// Returns an error in the format of the API.
 fn failure(code: u16, reason: &str, message: &str, details: &Value) -> Response {
     let status = json!({
         "kind": "Status",

@@ -1,15 +1,15 @@
-//! What a stand-in can be made to do wrong.
+//! The faults that can be injected into a stand-in.
 
 use super::http::Response;
 
 /// A fault to inject.
 #[derive(Debug, Clone)]
 pub struct Fault {
-    /// What the path contains for which it happens; empty for every path.
+    /// The fault applies to paths that contain this; empty for every path.
     pub path: String,
-    /// How many requests meet it.
+    /// The number of requests that the fault applies to.
     pub times: u32,
-    /// What happens.
+    /// What goes wrong.
     pub trouble: Trouble,
 }
 
@@ -17,49 +17,49 @@ pub struct Fault {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trouble {
-    /// An answer with this status, and how many seconds to wait.
+    /// The answer has this status, and asks to wait so many seconds.
     Status(u16, Option<u32>),
-    /// An answer with this status and body.
+    /// The answer has this status and body.
     Says(u16, String),
-    /// The credential is not taken, with this challenge, as when a token has run out.
+    /// The credential is refused with this challenge, like an expired token.
     Challenge(String),
-    /// A redirect to this URL.
+    /// The answer is a redirect to this URL.
     Redirect(String),
     /// The connection breaks after so many bytes of the body.
     CutAfter(usize),
     /// Nothing more comes after so many bytes of the body.
     StallAfter(usize),
-    /// The first byte of the body is another.
+    /// The first byte of the body is changed.
     OtherBytes,
     /// This header has this value.
     Header(&'static str, String),
-    /// The `Range` header is not heeded.
+    /// The `Range` header is ignored.
     Whole,
     /// The body is this one, with status 200.
     Body(String),
-    /// The body comes in chunks of no announced length, with this after it.
+    /// The body is sent in chunks without a total length, followed by this text.
     Chunked(String),
-    /// The body is so long, if anybody reads that much.
+    /// The body has this length, if the client reads that much.
     Huge(u64),
-    /// No answer at all, but the connection stands.
+    /// There is no answer, but the connection stays open.
     NeverAnswers,
 }
 
 impl Fault {
-    /// The fault for the next `times` requests whose path contains `path`.
+    /// A fault for the next `times` requests whose path contains `path`.
     #[must_use]
     pub fn new(path: &str, times: u32, trouble: Trouble) -> Self {
         Self { path: path.to_owned(), times, trouble }
     }
 
-    /// The fault for every request whose path contains `path`.
+    /// A fault for every request whose path contains `path`.
     #[must_use]
     pub fn always(path: &str, trouble: Trouble) -> Self {
         Self::new(path, u32::MAX, trouble)
     }
 }
 
-/// The answer as a fault makes it.
+/// Returns the answer with the fault applied.
 pub(super) fn spoiled(mut response: Response, trouble: &Trouble) -> Response {
     match trouble {
         Trouble::Status(status, retry_after) => {

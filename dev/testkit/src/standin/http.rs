@@ -1,4 +1,4 @@
-//! Just enough of HTTP/1.1 for a stand-in: requests read, answers written, connections kept.
+//! Just enough of HTTP/1.1 for a stand-in: reads requests, writes answers, and keeps connections open.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -20,7 +20,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Reads the next request of a connection; `None` when there is no other. `buffer` holds what was read too far.
+    /// Reads the next request of a connection; `None` if there are no more. `buffer` keeps bytes of the request after it.
     pub(super) fn read(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<Option<Self>> {
         let (mut request, head) = loop {
             if let Some(parsed) = parse(buffer)? {
@@ -48,7 +48,7 @@ impl Request {
         Ok(Some(request))
     }
 
-    /// A header, by its name in lower case.
+    /// Returns a header by its lowercase name.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
@@ -58,17 +58,17 @@ impl Request {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// A parameter of the query, decoded.
+    /// Returns a decoded parameter of the query.
     pub(super) fn parameter(&self, name: &str) -> Option<String> {
         field(self.target.split_once('?')?.1, name)
     }
 
-    /// A field of the form in the body, decoded.
+    /// Returns a decoded field of the form in the body.
     pub(super) fn form(&self, name: &str) -> Option<String> {
         field(std::str::from_utf8(&self.body).ok()?, name)
     }
 
-    /// The user name and password that are shown.
+    /// Returns the user name and password of the request.
     pub(super) fn basic(&self) -> Option<(String, String)> {
         let encoded = self.header("authorization")?.strip_prefix("Basic ")?;
         let pair = String::from_utf8(base64::decode(encoded).ok()?).ok()?;
@@ -76,7 +76,7 @@ impl Request {
         Some((user.to_owned(), password.to_owned()))
     }
 
-    /// The token that is shown.
+    /// Returns the token of the request.
     pub(super) fn bearer(&self) -> Option<&str> {
         self.header("authorization")?.strip_prefix("Bearer ")
     }
@@ -89,7 +89,7 @@ fn fill(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<bool> {
     Ok(read > 0)
 }
 
-/// The head of a request and its length, once it is whole.
+/// Parses the head of a request and returns it with its length, once it is complete.
 fn parse(buffer: &[u8]) -> io::Result<Option<(Request, usize)>> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
@@ -155,7 +155,7 @@ impl Response {
         self
     }
 
-    /// Only what a `Range` header asks for.
+    /// Reduces the body to the part that a `Range` header requests.
     pub(super) fn part(mut self, range: Option<&str>) -> Self {
         let from = range
             .and_then(|range| range.strip_prefix("bytes="))
@@ -175,7 +175,7 @@ impl Response {
         }
     }
 
-    /// The head, with the length that the body should have.
+    /// Returns the head, with this length of the body.
     pub(super) fn head(&self, length: u64) -> String {
         self.head_with(&format!("Content-Length: {length}"))
     }
@@ -189,11 +189,11 @@ impl Response {
         head
     }
 
-    /// Writes the answer without saying how long it is, and `more` after it.
+    /// Writes the answer without its length, followed by `more`.
     pub(super) fn write_chunked(&self, stream: &mut impl Write, more: &[u8]) -> io::Result<()> {
         stream.write_all(self.head_with("Transfer-Encoding: chunked").as_bytes())?;
         for chunk in [self.body.as_slice(), more] {
-            // An empty one would end the body.
+            // An empty chunk would end the body.
             if !chunk.is_empty() {
                 write!(stream, "{:x}\r\n", chunk.len())?;
                 stream.write_all(chunk)?;
@@ -204,7 +204,7 @@ impl Response {
         stream.flush()
     }
 
-    /// Writes the answer, without its body if only the head was asked for.
+    /// Writes the answer; only the head if `head_only`.
     pub(super) fn write(&self, stream: &mut impl Write, head_only: bool) -> io::Result<()> {
         stream.write_all(self.head(self.body.len() as u64).as_bytes())?;
         if !head_only {

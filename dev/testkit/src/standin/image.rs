@@ -1,14 +1,14 @@
-//! Images in memory, to be put into the stand-in registry.
+//! Images in memory, for the stand-in registry.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// An image: what its blobs hold, and how it is described.
+/// An image: the content of its blobs, and its description.
 #[derive(Debug, Clone)]
 pub struct Image {
-    /// The layers; their content is nobody's business.
+    /// The layers; their content does not matter.
     pub layers: Vec<Vec<u8>>,
-    /// The processor, by Go's names.
+    /// The processor architecture, by its Go name.
     pub architecture: &'static str,
     /// Whether the manifest is in Docker's format.
     pub docker: bool,
@@ -66,7 +66,7 @@ impl Image {
         }
     }
 
-    /// What an index says about it.
+    /// The entry of the image in an index.
     pub(super) fn listed(&self) -> Value {
         let mut entry = descriptor(self.media_type(), &self.manifest());
         entry["platform"] = json!({"os": "linux", "architecture": self.architecture});

@@ -1,7 +1,8 @@
-//! Stand-ins in this process: a registry and a small Kubernetes API server, with a log of who asked for what and faults to inject.
+//! Stand-ins in this process: a registry and a small Kubernetes API server, with a log of all accesses and with fault
+//! injection.
 //!
-//! They are for what real programs cannot be made to do at will: break off in the middle, lie about a digest, never answer. That
-//! the real programs behave as these do when nothing is broken is shown elsewhere, with the real programs.
+//! They do what real programs cannot be made to do at will: break off in the middle, lie about a digest, never answer. Other
+//! tests, with the real programs, show that those behave like the stand-ins when nothing is broken.
 
 mod api_server;
 mod fault;

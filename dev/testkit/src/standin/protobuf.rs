@@ -1,12 +1,12 @@
-//! Lists of Secrets in Kubernetes' protobuf, which the real API server answers whoever asks for it.
+//! Lists of Secrets in Kubernetes' protobuf format, which the real API server sends to clients that ask for it.
 
 use pullwright_golang::base64;
 use serde_json::{Map, Value};
 
-/// Its name in `Accept` and `Content-Type`.
+/// The name of the format in `Accept` and `Content-Type`.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
-/// A `SecretList` in its envelope.
+/// Encodes a `SecretList` in its envelope.
 pub(super) fn secret_list(metadata: &Value, secrets: &[&Value]) -> Vec<u8> {
     let texts = [(2, text(metadata, "resourceVersion")), (3, text(metadata, "continue"))];
     let mut list = field(1, &texts.map(|(number, text)| field(number, text.as_bytes())).concat());
@@ -32,7 +32,7 @@ fn text<'a>(object: &'a Value, name: &str) -> &'a str {
     object[name].as_str().unwrap_or_default()
 }
 
-/// A field with a length: text, bytes or a message.
+/// Encodes a field with a length: text, bytes or a message.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![number << 3 | 2];
     let mut length = content.len();

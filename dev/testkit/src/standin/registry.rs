@@ -1,4 +1,4 @@
-//! A registry in this process: images put by value, users with passwords or tokens, and a log of who pulled what.
+//! A registry in this process: images from memory, users with passwords or tokens, and a log of who pulled what.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,34 +18,34 @@ use crate::certificates::Identity;
 use crate::error::Doing as _;
 use crate::process::Place;
 
-/// How a registry is set up.
+/// The configuration of a registry.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Setup<'a> {
-    /// Whose loopback it listens on.
+    /// The place whose loopback it listens on.
     pub place: Place,
     /// The port; 0 for a free one.
     pub port: u16,
-    /// Its certificate; without one it speaks plain HTTP.
+    /// The certificate; without one it uses plain HTTP.
     pub identity: Option<&'a Identity>,
-    /// How it knows its users.
+    /// How users log in.
     pub login: Login,
-    /// Who may pull, with their passwords.
+    /// The users that may pull, with their passwords.
     pub users: &'a [(&'a str, &'a str)],
-    /// Identity tokens, with the users they stand for.
+    /// Identity tokens with their users.
     pub identity_tokens: &'a [(&'a str, &'a str)],
-    /// The token service that is named instead of its own.
+    /// The token service to announce instead of its own.
     pub realm: Option<&'a str>,
 }
 
-/// How a registry knows its users.
+/// How users log in to a registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Login {
-    /// It does not ask.
+    /// No login is needed.
     #[default]
     Anybody,
-    /// By user name and password.
+    /// With user name and password.
     Basic,
-    /// By a token that its token service gives for them.
+    /// With a token that its token service issues for them.
     Token,
 }
 
@@ -62,7 +62,7 @@ struct State {
     users: Vec<(String, String)>,
     identity_tokens: Vec<(String, String)>,
     realm: Mutex<String>,
-    /// How many tokens were given.
+    /// The number of issued tokens.
     tokens: AtomicU64,
     blobs: Mutex<HashMap<(String, String), Vec<u8>>>,
     /// By repository and tag or digest.
@@ -109,22 +109,22 @@ impl Registry {
         self.server.log()
     }
 
-    /// Breaks something.
+    /// Injects a fault.
     pub fn inject(&self, fault: Fault) {
         self.server.inject(fault);
     }
 
-    /// Takes all faults back.
+    /// Removes all faults.
     pub fn mend(&self) {
         self.server.mend();
     }
 
-    /// How many clients now wait for what never comes.
+    /// The number of clients that are waiting for an answer that never comes.
     pub fn outwaited(&self) -> usize {
         self.server.outwaited()
     }
 
-    /// Puts an image, under a tag if one is given, and gives the digest of its manifest.
+    /// Adds an image, under a tag if there is one, and returns the digest of its manifest.
     pub fn put(&self, repository: &str, tag: Option<&str>, image: &Image) -> String {
         for content in image.layers.iter().chain([&image.config()]) {
             self.put_blob(repository, content);
@@ -132,7 +132,7 @@ impl Registry {
         self.put_manifest(repository, tag, image.media_type(), &image.manifest())
     }
 
-    /// Puts the image of an OCI layout under a tag, and gives the digest of its manifest.
+    /// Adds the image of an OCI layout under a tag, and returns the digest of its manifest.
     pub fn put_layout(&self, repository: &str, tag: &str, layout: &Path) -> Result<String, Error> {
         let blob = |descriptor: &Value| {
             let name = descriptor["digest"].as_str().unwrap_or_default().replace(':', "/");
@@ -154,7 +154,7 @@ impl Registry {
         Ok(self.put_manifest(repository, Some(tag), media_type, &content))
     }
 
-    /// Puts images and an index of them, and gives the digest of the index.
+    /// Adds images and an index of them, and returns the digest of the index.
     pub fn put_index(&self, repository: &str, tag: &str, images: &[Image]) -> String {
         for image in images {
             self.put(repository, None, image);
@@ -165,7 +165,7 @@ impl Registry {
         self.put_manifest(repository, Some(tag), media_type, index.to_string().as_bytes())
     }
 
-    /// Puts a blob and gives its digest.
+    /// Adds a blob and returns its digest.
     pub fn put_blob(&self, repository: &str, content: &[u8]) -> String {
         let digest = digest(content);
         let key = (repository.to_owned(), digest.clone());
@@ -173,7 +173,7 @@ impl Registry {
         digest
     }
 
-    /// Puts a manifest as it is, under a tag if one is given, and gives its digest.
+    /// Adds a manifest as it is, under a tag if there is one, and returns its digest.
     pub fn put_manifest(
         &self,
         repository: &str,
@@ -245,7 +245,7 @@ impl State {
         error(401, "UNAUTHORIZED", "authentication required").with("WWW-Authenticate", challenge)
     }
 
-    /// Who is asking, if what was shown is good for this repository.
+    /// Returns the user, if the credential is valid for this repository.
     fn user(&self, request: &Request, repository: Option<&str>) -> Option<String> {
         match self.login {
             Login::Anybody => None,
@@ -265,7 +265,8 @@ impl State {
         self.users.contains(login).then(|| login.0.clone())
     }
 
-    /// A token is the user, the scope, and a number that makes it a new one: nobody is to be kept out of a stand-in who does not want to be.
+    /// A token consists of the user, the scope, and a number that makes it unique. It is not signed: a stand-in needs no
+    /// protection.
     fn token(&self, request: &Request) -> (Option<String>, Response) {
         let (user, scope) = if request.method == "POST" {
             let refresh = request.form("refresh_token").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A server of one thread for each connection, that logs every access and misbehaves on demand.
+//! A server with one thread per connection that logs every access and misbehaves on demand.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use super::stream::{Stream, tls};
 use crate::certificates::Identity;
 use crate::{Error, error::Doing as _, process::Place};
 
-/// What a stand-in answers when nothing is broken, and whom it takes the request to be from.
+/// Returns the normal answer of a stand-in, and the user that sent the request.
 pub(super) trait Service: Send + Sync + 'static {
     fn answer(&self, request: &Request) -> (Option<String>, Response);
 }
@@ -28,13 +28,13 @@ pub struct Access {
     pub method: String,
     /// The path with its query.
     pub path: String,
-    /// Who it was, if the credential was good.
+    /// The user, if the credential was valid.
     pub user: Option<String>,
-    /// What kind of credential was shown: `Basic` or `Bearer`.
+    /// The kind of credential that was sent: `Basic` or `Bearer`.
     pub shown: Option<String>,
-    /// The part that was asked for.
+    /// The requested range.
     pub range: Option<String>,
-    /// The answer; 0 if there was none.
+    /// The status of the answer; 0 if there was none.
     pub status: u16,
 }
 
@@ -53,12 +53,12 @@ struct Shared {
     connections: Mutex<Vec<TcpStream>>,
     log: Mutex<Vec<Access>>,
     faults: Mutex<Vec<Fault>>,
-    /// How many clients are being outwaited.
+    /// The number of clients that are kept waiting.
     outwaited: AtomicUsize,
 }
 
 impl Server {
-    /// Starts a server on a port of a place's loopback (a free one for 0), with TLS if it is given an identity.
+    /// Starts a server on a port of a place's loopback (a free one for 0), with TLS if there is an identity.
     pub(super) fn start(
         (place, port): (Place, u16),
         identity: Option<&Identity>,
@@ -101,7 +101,7 @@ impl Drop for Server {
         for connection in lock(&self.shared.connections).drain(..) {
             let _ = connection.shutdown(Shutdown::Both);
         }
-        // Wakes who accepts, who then sees that it is over.
+        // Wakes the accepting thread, which then sees that the server has stopped.
         let _ = shutdown(&self.listener, Ways::Both);
         if let Some(accepting) = self.accepting.take() {
             let _ = accepting.join();
@@ -125,14 +125,14 @@ fn accept(
         let Some(mut stream) = Stream::new(tcp, config) else { continue };
         let (shared, service) = (Arc::clone(shared), Arc::clone(service));
         thread::spawn(move || {
-            // A connection that breaks is the client's affair, and often the point of the test.
+            // A broken connection is the client's problem, and often the point of the test.
             let _ = converse(&mut stream, &shared, service.as_ref());
             stream.cut();
         });
     }
 }
 
-/// Answers the requests of a connection until one of the two has enough.
+/// Answers the requests of a connection until one of the two sides closes it.
 fn converse(stream: &mut Stream, shared: &Shared, service: &impl Service) -> io::Result<()> {
     let mut buffer = Vec::new();
     while let Some(request) = Request::read(stream, &mut buffer).or_else(|error| refuse(stream, error))? {
@@ -175,7 +175,7 @@ fn converse(stream: &mut Stream, shared: &Shared, service: &impl Service) -> io:
     Ok(())
 }
 
-/// Answers what is no request, as other servers do: from these words a client that spoke TLS learns that this is plain HTTP.
+/// Answers an invalid request as other servers do: the answer tells a client that used TLS that this is plain HTTP.
 fn refuse<T>(stream: &mut Stream, error: io::Error) -> io::Result<T> {
     stream.write_all(b"HTTP/1.0 400 Bad Request\r\n\r\n")?;
     Err(error)
@@ -188,7 +188,7 @@ fn begin(stream: &mut Stream, response: &Response, bytes: usize) -> io::Result<(
     stream.flush()
 }
 
-/// Writes the head and a long body, until the client has enough of it.
+/// Writes the head and a long body, until the client stops reading.
 fn flood(stream: &mut Stream, response: &Response, length: u64) -> io::Result<()> {
     stream.write_all(response.head(length).as_bytes())?;
     let chunk = [b' '; 16 << 10];
@@ -201,7 +201,7 @@ fn flood(stream: &mut Stream, response: &Response, length: u64) -> io::Result<()
 }
 
 impl Shared {
-    /// Says nothing until the client gives up.
+    /// Sends nothing until the client gives up.
     fn outwait(&self, stream: &mut Stream) -> io::Result<()> {
         self.outwaited.fetch_add(1, Ordering::SeqCst);
         let mut ignored = [0; 1024];
@@ -216,7 +216,7 @@ impl Shared {
         left
     }
 
-    /// The next fault that a request for `target` meets.
+    /// Returns the next fault for a request to `target`.
     fn trouble(&self, target: &str) -> Option<Trouble> {
         let mut faults = lock(&self.faults);
         let met = faults.iter_mut().find(|fault| fault.times > 0 && target.contains(&fault.path))?;

@@ -12,7 +12,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use crate::certificates::Identity;
 use crate::{Error, error::Doing as _};
 
-/// How a server shows who it is.
+/// Returns the TLS configuration of a server with this identity.
 pub(super) fn tls(identity: &Identity) -> Result<Arc<ServerConfig>, Error> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(&identity.certificate)
         .map_err(io::Error::other)
@@ -47,13 +47,13 @@ impl Stream {
         })
     }
 
-    /// Breaks the connection off without the farewell that TLS asks for.
+    /// Closes the connection without the closing message that TLS requires.
     pub(super) fn cut(&self) {
         let tcp = match self {
             Self::Plain(tcp) => tcp,
             Self::Tls(stream) => &stream.sock,
         };
-        // Whoever is gone already is not cut off.
+        // This fails if the client is already gone.
         let _ = tcp.shutdown(Shutdown::Both);
     }
 }

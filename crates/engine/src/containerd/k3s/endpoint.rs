@@ -1,12 +1,12 @@
-//! What K3s makes of an address in `registries.yaml`.
+//! Interprets addresses in `registries.yaml` as K3s does.
 
 use super::super::certs_d::{DOCKER_HUB, is_loopback, split_port};
 use super::super::{Host, Scheme};
 use crate::reference::contacted_host;
 use pullwright_golang::url::Url;
 
-/// The host of an endpoint, and the name under which its settings are; none if K3s ignores it or containerd can ask
-/// nobody there.
+/// Returns the host of an endpoint and the key of its settings; `None` if K3s ignores the endpoint or containerd cannot send
+/// requests to it.
 pub(super) fn endpoint(text: &str) -> Option<(String, Host)> {
     let (scheme, rest) = match text.split_once("://") {
         None => (None, text),
@@ -21,7 +21,7 @@ pub(super) fn endpoint(text: &str) -> Option<(String, Host)> {
     }
     let settings = if host == DOCKER_HUB { "docker.io" } else { host };
     let connected = contacted_host(host);
-    // Only these three are below /v2; any other path is taken as it is.
+    // Only these three mean `/v2`; any other path is used as it is.
     let path = match path {
         "" | "/" | "/v2" => "/v2".to_owned(),
         path => super::super::path::clean(path),

@@ -1,4 +1,4 @@
-//! `registries.yaml` as K3s reads it. Credentials in it are seen and left where they are.
+//! Reads `registries.yaml` as K3s does. Credentials in it are reported, but not copied.
 
 use std::collections::BTreeMap;
 
@@ -17,22 +17,22 @@ use pullwright_golang::quote::quote;
 /// A file that K3s accepts.
 #[derive(Debug, Clone, Default)]
 pub struct Registries {
-    /// What is asked for the images of a registry, or of a path in it where names are rewritten.
+    /// The endpoints for the images of a registry, or of a path in it if names are rewritten.
     scopes: BTreeMap<String, HostsToml>,
     findings: Vec<Finding>,
 }
 
-/// Why K3s refuses a file, and then does not start.
+/// The reason why K3s refuses a file. K3s then does not start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}")]
 pub struct ReadError {
-    /// Where in the document.
+    /// The path in the document.
     pub at: DocPath,
-    /// What K3s takes there.
+    /// The type that K3s expects there.
     pub expected: &'static str,
 }
 
-/// What `configs` says of the TLS of a host.
+/// The TLS settings of a host in `configs`.
 #[derive(Debug, Clone, Default)]
 struct Tls {
     skip_verify: bool,
@@ -41,10 +41,10 @@ struct Tls {
 }
 
 impl Registries {
-    /// Reads the document, which is YAML and comes as the value that it stands for.
+    /// Reads the document, which is the parsed YAML.
     ///
     /// # Errors
-    /// If something in it is of another type than K3s takes.
+    /// If a value has a type that K3s does not accept.
     pub fn read(document: &Value) -> Result<Self, ReadError> {
         let mut registries = Self::default();
         let root = DocPath::root();
@@ -64,20 +64,20 @@ impl Registries {
         for (registry, mirror) in entries(file.get("mirrors"), &at)? {
             registries.mirror(registry, mirror, &configs, &at.key(registry))?;
             if registry == "docker.io" {
-                // Its settings may be under the name that it is connected to, and are part of its mirrors by now.
+                // Its settings may be under the name of the host that is contacted; its mirrors already include them.
                 registries.scopes.remove(DOCKER_HUB);
             }
         }
         Ok(registries)
     }
 
-    /// What K3s accepts in silence, and what is secret in it.
+    /// Returns findings about what K3s silently accepts, and about secrets in the file.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// Takes over the file as mirror sets.
+    /// Imports the file as mirror sets.
     #[must_use]
     pub fn import(&self) -> Collected {
         let mut collected = Collected::default();
@@ -95,7 +95,7 @@ impl Registries {
         collected
     }
 
-    /// The folders that K3s writes from it, without the rewrites, which only its own containerd has.
+    /// Returns the folders that K3s writes from the file, without the rewrites, which only its own containerd supports.
     #[must_use]
     pub fn certs_d(&self) -> CertsD {
         let mut certs = CertsD::default();
@@ -147,7 +147,8 @@ impl Registries {
         let mut hosts = self.endpoints(&mirror, configs, &at.key("endpoint"))?;
         let Some(mut rewrites) = self.rewrites(&mirror, &at.key("rewrite"))? else { return Ok(()) };
         let server = server(registry, &of(configs, registry).cloned().unwrap_or_default());
-        // The registry itself at the end is what is asked last anyway, and no name is rewritten for it.
+        // If the registry itself is the last endpoint, it is removed: it is asked last anyway, and no name is rewritten for
+        // it.
         let address = |host: &Host| (host.scheme.clone(), host.host.clone(), host.path.clone());
         hosts.pop_if(|last| address(last) == address(&server));
         if !rewrites.iter().any(|rewrite| rewrite.from.is_empty()) {
@@ -187,7 +188,7 @@ impl Registries {
         Ok(hosts)
     }
 
-    /// The rewrites, if each is a plain prefix and no two are about the same names.
+    /// Returns the rewrites, if each is a plain prefix and no two match the same names.
     fn rewrites(
         &mut self,
         mirror: &Map<String, Value>,
@@ -239,7 +240,7 @@ impl Tls {
     }
 }
 
-/// The settings of a host. Those of Docker Hub may be under either of its names.
+/// Returns the settings of a host. Those of Docker Hub may be under either of its names.
 fn of<'c>(configs: &'c BTreeMap<String, Tls>, host: &str) -> Option<&'c Tls> {
     let connected = (host == "docker.io").then(|| configs.get(DOCKER_HUB)).flatten();
     connected.or_else(|| configs.get(host))

@@ -1,4 +1,4 @@
-//! `registries.conf` as a `registries.yaml`, with what that cannot say.
+//! Translates `registries.conf` into a `registries.yaml`, and reports what that cannot express.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -14,33 +14,33 @@ use crate::registries::RegistriesConf;
 use pullwright_findings::Finding;
 use pullwright_golang::quote::quote;
 
-/// The file, and what does not hold on a node that has it.
+/// The file, and what is different on a node that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// The text of `/etc/rancher/k3s/registries.yaml`, without any credentials that the node's own file may have.
+    /// The text of `/etc/rancher/k3s/registries.yaml`, without the credentials that the node's own file may have.
     pub text: String,
-    /// What cannot be said to K3s, with what happens instead. Places are those of the merged `registries.conf`.
+    /// Settings that K3s cannot express, and what happens instead. Paths refer to the merged `registries.conf`.
     pub findings: Vec<Finding>,
 }
 
 /// Renders the configuration for K3s: the mirrors of each registry that an entry names, and of each of `hosts`, which
-/// wildcards may be about.
+/// wildcards may match.
 #[must_use]
 pub fn render(conf: &RegistriesConf, hosts: &[String]) -> Rendered {
     let file = File::new(conf, hosts);
     let findings = match Registries::read(&file.value()) {
         Ok(read) => unsupported::findings(conf, &read.certs_d(), hosts, unsupported::TargetRuntime::K3s),
-        // The types are those that it takes.
+        // Cannot happen: the types are the expected ones.
         Err(_) => Vec::new(),
     };
     Rendered { text: file.text(), findings }
 }
 
-/// What is in the file.
+/// The content of the file.
 pub(in super::super) struct File {
     /// The endpoints of each registry.
     mirrors: BTreeMap<String, Vec<String>>,
-    /// The hosts whose certificate may be anybody's.
+    /// The hosts for which any certificate is accepted.
     insecure: BTreeSet<String>,
 }
 
@@ -48,7 +48,7 @@ impl File {
     pub(in super::super) fn new(conf: &RegistriesConf, hosts: &[String]) -> Self {
         let mut made = Self { mirrors: BTreeMap::new(), insecure: BTreeSet::new() };
         for registry in by_host(conf, hosts).into_keys() {
-            // Every mirror in the file is asked by tag, so those of paths cannot be in it.
+            // Every mirror in the file is also asked by tag, so it must not contain mirrors of paths.
             let file = plan(conf, &registry, &[]);
             let last = Some(&file.server).filter(|server| {
                 let is_default = server.scheme == Scheme::Https
@@ -66,7 +66,7 @@ impl File {
         made
     }
 
-    /// What the text stands for.
+    /// The value that the text represents.
     pub(in super::super) fn value(&self) -> Value {
         let mirror = |(registry, endpoints)| (registry, json!({ "endpoint": endpoints }));
         let mirrors: BTreeMap<_, _> = self.mirrors.iter().map(mirror).collect();

@@ -1,8 +1,8 @@
-//! The rewrites of `registries.yaml` that are plain prefixes: regular expressions in form only.
+//! The rewrites of `registries.yaml` that are plain prefixes, although they are written as regular expressions.
 
 use std::collections::BTreeSet;
 
-/// Names that begin with `from` begin with `to` instead. An empty prefix is every name.
+/// Replaces `from` at the beginning of names with `to`. An empty prefix matches every name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rewrite {
     pub(super) from: String,
@@ -10,19 +10,19 @@ pub(super) struct Rewrite {
 }
 
 impl Rewrite {
-    /// Every name as it is.
+    /// Leaves every name as it is.
     pub(super) const NONE: Self = Self { from: String::new(), to: String::new() };
 
-    /// Reads `^from/(.*)$` and `to/$1`, with and without the anchors that change nothing.
+    /// Parses `^from/(.*)$` and `to/$1`, with or without the anchors that change nothing.
     pub(super) fn parse(pattern: &str, replacement: &str) -> Option<Self> {
         let pattern = pattern.strip_suffix('$').unwrap_or(pattern).strip_suffix("(.*)")?;
         let replacement = replacement.strip_suffix("$1").or_else(|| replacement.strip_suffix("${1}"))?;
         let from = match pattern.strip_prefix('^') {
             Some(prefix) => prefix.replace("\\.", "."),
-            // Without the anchor it would also be found in the middle of a name.
+            // Without the anchor, the expression would also match in the middle of a name.
             None => pattern.is_empty().then(String::new)?,
         };
-        // What is left of the expression must not be one.
+        // The rest must not contain any regular expression syntax.
         if pattern.replace("\\.", "").contains('.') {
             return None;
         }
@@ -30,18 +30,18 @@ impl Rewrite {
     }
 }
 
-/// Rewrites of which no two match the same name: of two that do, K3s takes either.
+/// Rewrites of which no two match the same name: if two do, it is undefined which one K3s uses.
 #[derive(Debug, Default)]
 pub(super) struct Apart(BTreeSet<String>);
 
 impl Apart {
-    /// Adds one; false if it matches names that another one matches.
+    /// Adds a rewrite; returns false if it matches names that another one matches.
     pub(super) fn insert(&mut self, rewrite: &Rewrite) -> bool {
         let names = match rewrite.from.as_str() {
             "" => String::new(),
             from => format!("{from}/"),
         };
-        // None of them begins with another, so what could begin with this one or be its beginning is next to it.
+        // None of them is a prefix of another, so only the neighbours can overlap with the new one.
         let before = self.0.range(..=names.clone()).next_back();
         let after = self.0.range(names.clone()..).next();
         let overlaps = before.is_some_and(|outer| names.starts_with(outer.as_str()))
@@ -50,7 +50,7 @@ impl Apart {
     }
 }
 
-/// Whole parts of a name, without the slash at their end.
+/// Returns whole parts of a name, without the trailing slash.
 fn prefix(text: &str) -> Option<String> {
     let parts = match text {
         "" => return Some(String::new()),

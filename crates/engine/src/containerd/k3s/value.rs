@@ -1,4 +1,4 @@
-//! Values of a YAML document as Go takes them: nothing at all is an empty map, list or text.
+//! Reads values of a YAML document as Go does: null and absent values are an empty map, list or string.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub(super) fn refuse(at: DocPath, expected: &'static str) -> ReadError {
     ReadError { at, expected }
 }
 
-/// A map; nothing at all is an empty one, as in Go.
+/// Returns a map; null is an empty one, as in Go.
 pub(super) fn map<'v>(value: &'v Value, at: &DocPath) -> Result<Cow<'v, Map<String, Value>>, ReadError> {
     match value {
         Value::Null => Ok(Cow::Owned(Map::new())),
@@ -45,7 +45,7 @@ pub(super) fn text(value: Option<&Value>, at: &DocPath) -> Result<Option<String>
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.is_empty() => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        // YAML scalars of other types are text to Go where text is wanted.
+        // Go accepts YAML scalars of other types where it expects text.
         Some(Value::Bool(flag)) => Ok(Some(flag.to_string())),
         Some(Value::Number(number)) => Ok(Some(number.to_string())),
         Some(_) => Err(refuse(at.clone(), "text")),

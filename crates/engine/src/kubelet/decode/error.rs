@@ -1,4 +1,4 @@
-//! Why a document is not a `CredentialProviderConfig`, in the kubelet's words.
+//! The reasons why a document is not a `CredentialProviderConfig`, in the kubelet's words.
 
 use std::fmt;
 
@@ -10,22 +10,22 @@ use pullwright_golang::duration::DurationError;
 use pullwright_golang::json::JsonKind;
 use pullwright_golang::quote::quote;
 
-/// Why the kubelet cannot read a document, in its words.
+/// The reason why the kubelet cannot read a document, in its words.
 ///
-/// Two things it says are left out: the whole document, where kind or version is missing (it may hold
-/// secrets), and the line of its source code, where the kind is unknown.
+/// Two parts of the kubelet's messages are left out: the whole document, which it shows if kind or version is missing and
+/// which may contain secrets, and the line of its source code, which it shows if the kind is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// No kind and version to be found.
+    /// Kind and version cannot be read.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// No `kind`.
+    /// `kind` is missing.
     #[error("Object 'Kind' is missing")]
     MissingKind,
-    /// No `apiVersion`.
+    /// `apiVersion` is missing.
     #[error("Object 'apiVersion' is missing")]
     MissingVersion,
-    /// A kind that the kubelet does not know in that version.
+    /// The kubelet does not know the kind in that version.
     #[error("no kind {} is registered for version {}", quote(.kind), quote(.version))]
     UnknownKind {
         /// The kind.
@@ -33,29 +33,29 @@ pub enum DecodeError {
         /// Group and version.
         version: String,
     },
-    /// A kind that the kubelet knows, but not as a configuration of credential providers.
+    /// The kubelet knows the kind, but it is not a configuration of credential providers.
     #[error("failed to decode {} (wrong JsonKind)", quote(.0))]
     WrongKind(String),
-    /// A field of another type.
+    /// A field has the wrong type.
     #[error("{0}")]
     Type(TypeFault),
-    /// A `defaultCacheDuration` that is not a duration.
+    /// `defaultCacheDuration` is not a duration.
     #[error("{fault}")]
     Duration {
-        /// Where.
+        /// The path.
         at: DocPath,
-        /// Why.
+        /// The reason.
         fault: DurationError,
     },
-    /// Fields that do not exist, or exist twice.
+    /// Some fields are unknown or repeated.
     #[error("strict decoding error: {}", join(.0))]
     Strict(Vec<StrictFault>),
 }
 
-/// A value of a type that its field cannot hold, told in terms of the kubelet's own types.
+/// A value of a type that does not fit its field, described with the kubelet's own types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeFault {
-    /// Where.
+    /// The path.
     pub at: DocPath,
     pub(in crate::kubelet) found: JsonKind,
     pub(in crate::kubelet) target: String,
@@ -77,12 +77,12 @@ impl fmt::Display for TypeFault {
     }
 }
 
-/// A field that the decoder does not want.
+/// A field that the strict decoder refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrictFault {
-    /// Where.
+    /// The path.
     pub at: DocPath,
-    /// Whether it is known and there for the second time.
+    /// Whether the field is known and repeated; otherwise it is unknown.
     pub repeated: bool,
 }
 
@@ -98,7 +98,7 @@ fn join(faults: &[StrictFault]) -> String {
 }
 
 impl DecodeError {
-    /// What is wrong, place by place.
+    /// Returns the individual faults with their paths.
     #[must_use]
     pub fn faults(&self) -> Vec<(DocPath, String)> {
         let at = match self {

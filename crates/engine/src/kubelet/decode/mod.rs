@@ -1,9 +1,8 @@
-//! From JSON to the fields of a `CredentialProviderConfig`, as strictly as the kubelet's decoder.
+//! Decodes JSON into the fields of a `CredentialProviderConfig`, as strictly as the kubelet's decoder.
 //!
-//! The decoder goes through the document in the order written. A wrong type is remembered, the first one is
-//! reported in the end; a bad duration stops it at once; unknown and repeated fields are collected and reported
-//! only when nothing else was wrong. Names must match to the letter, except that `kind` and `apiVersion` are
-//! first looked for without regard to case.
+//! The decoder reads the document in the order of the text. It remembers wrong types and reports the first at the end. An
+//! invalid duration stops it at once. Unknown and repeated fields are collected and reported only if nothing else was wrong.
+//! Names must match exactly, except that `kind` and `apiVersion` are first looked up ignoring case.
 
 use crate::credentials::Sensitive;
 use crate::kubelet::header::{Header, HeaderError};
@@ -19,7 +18,7 @@ pub use error::{DecodeError, StrictFault, TypeFault};
 pub(super) use raw::{RawEnvVar, RawProvider, RawTokenAttributes};
 use version::ConfigVersion;
 
-/// The providers of one document.
+/// Returns the providers of one document.
 pub(super) fn decode(json: &[u8]) -> Result<Vec<RawProvider>, DecodeError> {
     let document = RawValue::parse(json).map_err(HeaderError::from)?;
     let version = ConfigVersion::of(Header::read(document)?)?;
@@ -34,7 +33,7 @@ pub(super) fn decode(json: &[u8]) -> Result<Vec<RawProvider>, DecodeError> {
     Ok(providers)
 }
 
-/// Where the decoder is, in the document and in the kubelet's types.
+/// The position of the decoder, in the document and in the kubelet's types.
 struct Location {
     at: DocPath,
     go_struct: &'static str,
@@ -62,7 +61,7 @@ impl Location {
     }
 }
 
-/// The kubelet stops collecting there.
+/// The number of faults after which the kubelet stops collecting.
 const MAX_STRICT_FAULTS: usize = 100;
 
 struct Decoder {
@@ -71,12 +70,12 @@ struct Decoder {
     strict: Vec<StrictFault>,
 }
 
-/// The fields of one of the kubelet's structs, each with how it is read into `T`: a field that is listed is read.
+/// The fields of one of the kubelet's structs, each with the function that reads it into `T`: every listed field is read.
 type Fields<T> = [(&'static str, Read<T>)];
 type Read<T> = fn(&mut Decoder, &mut T, RawValue<'_>, &Location) -> Result<(), DecodeError>;
 
 const CONFIG: &Fields<Vec<RawProvider>> = &[
-    // Read before, with the header.
+    // Already read with the header.
     ("kind", |_, _, _, _| Ok(())),
     ("apiVersion", |_, _, _, _| Ok(())),
     ("providers", |decoder, providers, value, at| {
@@ -88,7 +87,7 @@ const CONFIG: &Fields<Vec<RawProvider>> = &[
 ];
 
 const PROVIDER: &str = "CredentialProvider";
-/// The last field is of version 1 only.
+/// The last field exists only in version 1.
 const PROVIDER_FIELDS: &Fields<RawProvider> = &[
     ("name", |decoder, provider, value, at| {
         provider.name = decoder.text(value, at, "string");
@@ -187,7 +186,7 @@ impl Decoder {
         self.object(value, at, TOKEN_ATTRIBUTES, TOKEN_ATTRIBUTES_FIELDS).map(Some)
     }
 
-    /// Reads an object; what is none has no fields.
+    /// Reads an object; any other value has no fields.
     fn object<T: Default>(
         &mut self,
         value: RawValue<'_>,
@@ -202,7 +201,7 @@ impl Decoder {
         }
     }
 
-    /// Reads the members of an object in the order written; notes those that are unknown or there twice.
+    /// Reads the members of an object in the order of the text, and notes unknown and repeated ones.
     fn members<T: Default>(
         &mut self,
         value: RawValue<'_>,
@@ -232,7 +231,7 @@ impl Decoder {
         }
     }
 
-    /// Whether there is an object to read; a null is none and no fault.
+    /// Whether there is an object to read; null is not an object, but not a fault either.
     fn is_object(&mut self, value: RawValue<'_>, at: &Location, go_struct: &str) -> bool {
         if !matches!(value.kind(), JsonKind::Object | JsonKind::Null) {
             let go_type = self.go_type(go_struct);
@@ -285,7 +284,7 @@ impl Decoder {
     }
 }
 
-/// A duration reads itself, and the kubelet's decoder gives up where that fails.
+/// A duration parses itself, and the kubelet's decoder stops if that fails.
 fn duration(value: RawValue<'_>, at: &Location) -> Result<Option<Duration>, DecodeError> {
     if value.kind() == JsonKind::Null {
         return Ok(None);

@@ -1,9 +1,9 @@
-//! The fields of a `CredentialProviderConfig` as found, before any rule is checked.
+//! The fields of a `CredentialProviderConfig` as decoded, before any rule is checked.
 
 use crate::credentials::Sensitive;
 use pullwright_golang::duration::Duration;
 
-/// The fields of one provider, as found.
+/// The fields of one provider, as decoded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::kubelet) struct RawProvider {
     pub(in crate::kubelet) name: String,
@@ -15,14 +15,14 @@ pub(in crate::kubelet) struct RawProvider {
     pub(in crate::kubelet) token_attributes: Option<RawTokenAttributes>,
 }
 
-/// The fields of one environment variable, as found.
+/// The fields of one environment variable, as decoded.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(in crate::kubelet) struct RawEnvVar {
     pub(in crate::kubelet) name: String,
     pub(in crate::kubelet) value: Sensitive,
 }
 
-/// The fields of `tokenAttributes`, as found.
+/// The fields of `tokenAttributes`, as decoded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::kubelet) struct RawTokenAttributes {
     pub(in crate::kubelet) audience: String,

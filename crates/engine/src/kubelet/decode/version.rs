@@ -1,4 +1,4 @@
-//! Which documents are a `CredentialProviderConfig`, and in which version.
+//! Recognizes a `CredentialProviderConfig` and its version.
 
 use super::DecodeError;
 use crate::kubelet::header::Header;
@@ -21,7 +21,7 @@ impl ConfigVersion {
         }
     }
 
-    /// The version that a header names.
+    /// Returns the version from a header.
     pub(super) fn of(header: Header) -> Result<Self, DecodeError> {
         if header.kind.is_empty() {
             return Err(DecodeError::MissingKind);
@@ -39,7 +39,7 @@ impl ConfigVersion {
     }
 }
 
-/// The other kinds that a kubelet's decoder knows. It reads such a document and then refuses it by name.
+/// Whether the kubelet's decoder knows this other kind. It decodes such a document and then refuses it by name.
 fn is_another_kind(group: &str, version: &str, kind: &str) -> bool {
     match (group, version) {
         ("kubelet.config.k8s.io", "v1alpha1") => matches!(kind, "ImagePullIntent" | "ImagePulledRecord"),

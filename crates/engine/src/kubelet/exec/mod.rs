@@ -1,5 +1,5 @@
-//! The exec protocol between kubelet and credential provider: one request on standard input, one answer on
-//! standard output, both in the version that the kubelet's configuration names.
+//! The exec protocol between the kubelet and a credential provider: one request on standard input, one answer on standard
+//! output, both in the version that the kubelet's configuration sets.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ mod response;
 pub use request::{Request, RequestError};
 pub use response::{AuthConfig, CacheKeyType, Response, ResponseError};
 
-/// The group of the protocol.
+/// The API group of the protocol.
 pub const GROUP: &str = "credentialprovider.kubelet.k8s.io";
 
 /// The versions of the protocol.
@@ -19,12 +19,12 @@ pub enum ApiVersion {
     V1Alpha1,
     /// `credentialprovider.kubelet.k8s.io/v1beta1`
     V1Beta1,
-    /// `credentialprovider.kubelet.k8s.io/v1`, the only one that carries service account tokens.
+    /// `credentialprovider.kubelet.k8s.io/v1`, the only one that supports service account tokens.
     V1,
 }
 
 impl ApiVersion {
-    /// All versions, in the order in which the kubelet lists them.
+    /// All versions, in the kubelet's order.
     pub const ALL: [Self; 3] = [Self::V1, Self::V1Alpha1, Self::V1Beta1];
 
     /// Group and version, as in `apiVersion`.
@@ -37,7 +37,7 @@ impl ApiVersion {
         }
     }
 
-    /// The version that `text` names, exactly.
+    /// Returns the version whose name is exactly `text`.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.as_str() == text)

@@ -1,4 +1,4 @@
-//! What the kubelet asks: credentials for this image, on behalf of this service account.
+//! The kubelet's request: credentials for an image, on behalf of a service account.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +14,7 @@ const KIND: &str = "CredentialProviderRequest";
 
 /// A `CredentialProviderRequest`.
 ///
-/// Only version 1 can hold a token and annotations; the constructors see to it.
+/// Only version 1 can have a token and annotations; the constructors ensure this.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     api_version: ApiVersion,
@@ -23,7 +23,7 @@ pub struct Request {
     service_account_annotations: BTreeMap<String, String>,
 }
 
-/// Why standard input is not a request. Never with a value from it: it holds a token.
+/// The reason why standard input is not a request. It never contains a value from the input, which has a token.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
     /// Not JSON.
@@ -32,13 +32,13 @@ pub enum RequestError {
     /// JSON, but not an object.
     #[error("read credential provider request: expected an object, found {}", .0.noun())]
     NotAnObject(JsonKind),
-    /// Another kind, or none.
+    /// The kind is another one or absent.
     #[error("read credential provider request: kind is {found:?}, expected \"CredentialProviderRequest\"")]
     UnknownKind {
         /// The kind found, cut to a readable length; empty if there is none.
         found: String,
     },
-    /// Another group or version, or none.
+    /// The group or version is another one or absent.
     #[error(
         "read credential provider request: apiVersion {found:?} is not supported; set apiVersion of this provider in the kubelet's CredentialProviderConfig to \"credentialprovider.kubelet.k8s.io/v1\""
     )]
@@ -46,23 +46,23 @@ pub enum RequestError {
         /// The apiVersion found, cut to a readable length; empty if there is none.
         found: String,
     },
-    /// A field of another type.
+    /// A field has the wrong type.
     #[error("read credential provider request: {field} is {}, expected {expected}", .found.noun())]
     WrongType {
         /// The field.
         field: &'static str,
-        /// What it holds.
+        /// The type that was found.
         found: JsonKind,
-        /// What it should hold.
+        /// The expected type.
         expected: &'static str,
     },
-    /// No image to ask for.
+    /// The image is empty.
     #[error("read credential provider request: image is empty")]
     NoImage,
 }
 
 impl Request {
-    /// A request on nobody's behalf, as for a static pod or in the versions before 1.
+    /// A request without a service account, as for a static pod or in versions before 1.
     #[must_use]
     pub fn anonymous(api_version: ApiVersion, image: impl Into<String>) -> Self {
         Self {
@@ -87,11 +87,11 @@ impl Request {
         }
     }
 
-    /// Reads what the kubelet wrote. Unknown fields are ignored, and so are the service account's in the
-    /// versions that do not have them.
+    /// Parses the kubelet's request. Unknown fields are ignored, and so are the service account's fields in versions that do
+    /// not have them.
     ///
     /// # Errors
-    /// What is not a request of a known version, by name.
+    /// If the input is not a request of a known version.
     pub fn parse(stdin: &[u8]) -> Result<Self, RequestError> {
         let document = RawValue::parse(stdin)?;
         if document.kind() != JsonKind::Object {
@@ -118,7 +118,7 @@ impl Request {
         Ok(request)
     }
 
-    /// The request as the kubelet writes it, byte for byte, with the line feed.
+    /// Renders the request as the kubelet writes it, byte for byte, with the final newline.
     #[must_use]
     pub fn render(&self) -> String {
         // Writing into a String cannot fail.
@@ -139,7 +139,7 @@ impl Request {
         out + "}\n"
     }
 
-    /// The version, which the answer must have too.
+    /// The version, which the answer must have as well.
     #[must_use]
     pub fn api_version(&self) -> ApiVersion {
         self.api_version
@@ -157,19 +157,19 @@ impl Request {
         self.service_account_token.as_ref()
     }
 
-    /// Those annotations of the service account that the provider is configured to see.
+    /// The annotations of the service account that the provider is configured to get.
     #[must_use]
     pub fn service_account_annotations(&self) -> &BTreeMap<String, String> {
         &self.service_account_annotations
     }
 }
 
-/// Enough of a name to recognise it.
+/// Returns enough of a name to recognise it.
 fn beginning(name: &str) -> String {
     name.chars().take(64).collect()
 }
 
-/// The last member of that name, as Go takes it; a null counts as not there.
+/// Returns the last member with that name, like Go; null counts as absent.
 fn field<'a>(document: RawValue<'a>, name: &str) -> Option<RawValue<'a>> {
     let named = document.members().filter(|(member, _)| member == name);
     named.map(|(_, value)| value).filter(|value| value.kind() != JsonKind::Null).last()

@@ -1,4 +1,4 @@
-//! What the provider answers: credentials by image pattern, and how long the kubelet may keep them.
+//! The provider's answer: credentials by image pattern, and how long the kubelet may cache them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -14,14 +14,14 @@ use pullwright_golang::marshal::marshal_text;
 
 const KIND: &str = "CredentialProviderResponse";
 
-/// What the kubelet's cache files an answer under.
+/// The key under which the kubelet caches an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CacheKeyType {
-    /// The image's name.
+    /// The name of the image.
     Image,
-    /// The image's registry: one answer serves all its images.
+    /// The registry of the image: one answer serves all its images.
     Registry,
-    /// One answer for everything.
+    /// A single key for everything.
     Global,
 }
 
@@ -44,52 +44,52 @@ impl CacheKeyType {
 /// A user name and password; both may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthConfig {
-    /// The user.
+    /// The user name.
     pub username: String,
-    /// The password. [`Response::render`] is the only place that writes it.
+    /// The password. Only [`Response::render`] writes it.
     pub password: Sensitive,
 }
 
 /// A `CredentialProviderResponse`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// Must be the request's version: the kubelet compares the texts.
+    /// Must be the version of the request: the kubelet compares them as strings.
     pub api_version: ApiVersion,
-    /// Needed even when there is nothing to cache.
+    /// Required even if there is nothing to cache.
     pub cache_key_type: CacheKeyType,
-    /// How long to keep the answer; zero is not at all, `None` as long as the kubelet's configuration says.
+    /// How long to cache the answer; zero disables caching, and `None` means the default of the kubelet's configuration.
     pub cache_duration: Option<Duration>,
-    /// Credentials by image pattern; none is a valid answer.
+    /// Credentials by image pattern; an empty map is a valid answer.
     pub auth: BTreeMap<String, AuthConfig>,
 }
 
-/// Why the kubelet would not use an answer, in its words: it hides what is wrong with the content, because
-/// that may be a password.
+/// The reason why the kubelet would not use an answer, in its words. The kubelet hides what is wrong with the content,
+/// because that may be a password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ResponseError {
-    /// No kind and version to be found.
+    /// Kind and version cannot be read.
     #[error("error reading GVK from response: {0}")]
     Header(#[from] HeaderError),
-    /// Another version than the request's.
+    /// The version is not the one of the request.
     #[error(
         "apiVersion from credential plugin response did not match expected apiVersion:{expected}, actual apiVersion:{actual}"
     )]
     Version {
         /// The request's version.
         expected: ApiVersion,
-        /// What the answer has.
+        /// The version of the answer.
         actual: String,
     },
-    /// An unknown or repeated field, a wrong type or kind.
+    /// The answer has an unknown or repeated field, or a wrong type or kind.
     #[error("error decoding credential provider plugin response from stdout")]
     Decode,
-    /// A cache key that is none of the three.
+    /// The cache key type is not one of the three.
     #[error("credential provider plugin did not return a valid cacheKeyType: {0}")]
     CacheKeyType(String),
 }
 
 impl Response {
-    /// The answer without credentials that the kubelet does not keep, so that it asks again for the next pull.
+    /// An answer without credentials, which the kubelet does not cache, so that it asks again for the next pull.
     #[must_use]
     pub fn empty(api_version: ApiVersion) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl Response {
         }
     }
 
-    /// The answer for standard output, with a line feed. It holds passwords: it goes nowhere else.
+    /// Renders the answer for standard output, with a final newline. It contains passwords and must not go anywhere else.
     #[must_use]
     pub fn render(&self) -> String {
         // Writing into a String cannot fail.
@@ -126,10 +126,10 @@ impl Response {
         out + "}\n"
     }
 
-    /// Reads an answer as the kubelet does, strictly.
+    /// Parses an answer as strictly as the kubelet.
     ///
     /// # Errors
-    /// Whatever makes the kubelet ignore the answer.
+    /// If the kubelet would ignore the answer.
     pub fn parse(stdout: &[u8], expected: ApiVersion) -> Result<Self, ResponseError> {
         let document = RawValue::parse(stdout).map_err(HeaderError::from)?;
         let header = Header::read(document)?;
@@ -169,7 +169,7 @@ fn auth_map(value: RawValue<'_>) -> Result<BTreeMap<String, AuthConfig>, Respons
     Ok(map)
 }
 
-/// The values of those fields; none may be repeated and there may be no other. A null counts as not there.
+/// Returns the values of these fields. Repeated or other fields are an error. Null counts as absent.
 fn members<'a, const N: usize>(
     document: RawValue<'a>,
     names: [&str; N],
@@ -189,7 +189,7 @@ fn members<'a, const N: usize>(
     Ok(values)
 }
 
-/// A string, empty when it is not there.
+/// Returns a string, empty if absent.
 fn text(value: Option<RawValue<'_>>) -> Result<String, ResponseError> {
     match value {
         None => Ok(String::new()),

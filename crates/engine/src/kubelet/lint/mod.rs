@@ -1,5 +1,5 @@
-//! Checks a `CredentialProviderConfig`: what the kubelet refuses, and what it accepts although it does not do what
-//! its author wants.
+//! Checks a `CredentialProviderConfig`: finds what the kubelet refuses, and what it accepts although it does not do what the
+//! author wants.
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ mod pulls;
 
 pub use pulls::{Pulls, pulls};
 
-/// The provider whose answers must not be kept: it hands credentials to the runtime by file, for one pull.
+/// The provider whose answers must not be cached: it hands credentials to the runtime in a file, for one pull.
 const OUR_PROVIDER: &str = "crio-credential-provider";
 
-/// Everything found in one file, given as JSON: errors where the kubelet would not start, warnings otherwise.
+/// Returns all findings about one file, given as JSON: errors if the kubelet would not start, warnings otherwise.
 ///
-/// A name used in two files is for [`CredentialProviderConfig::load`] to find.
+/// [`CredentialProviderConfig::load`] finds names that occur in two files.
 #[must_use]
 pub fn lint(json: &[u8]) -> Vec<Finding> {
     let raw = match decode(json) {
@@ -44,7 +44,7 @@ pub fn lint(json: &[u8]) -> Vec<Finding> {
     match validate(raw) {
         Ok(config) => findings.extend(warnings(&config)),
         Err(violations) => {
-            // The kubelet does not get this far when a name is there twice.
+            // The kubelet does not get this far if a name occurs twice.
             let told = |message: &str| message.starts_with("providers.name: Duplicate value");
             let broken = violations.into_iter().filter(|violation| !told(&violation.message));
             findings.extend(broken.map(|it| Finding::new(&rules::kubelet::INVALID, it.at, it.message)));
@@ -53,7 +53,7 @@ pub fn lint(json: &[u8]) -> Vec<Finding> {
     findings
 }
 
-/// Reports what the kubelet accepts although it is most likely a mistake.
+/// Reports settings that the kubelet accepts but that are most likely mistakes.
 #[must_use]
 pub fn warnings(config: &CredentialProviderConfig) -> Vec<Finding> {
     let providers = DocPath::root().key("providers");

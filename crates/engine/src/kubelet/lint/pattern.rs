@@ -1,11 +1,11 @@
-//! Checks one `matchImages` entry against the names that the kubelet compares it with. These are always a
-//! host and a path, `index.docker.io` and short names turned to `docker.io`, without tag and digest.
+//! Checks one `matchImages` entry against the names that the kubelet compares it with. These always consist of a host and a
+//! path, without tag and digest; `index.docker.io` and short names become `docker.io`.
 
 use crate::kubelet::ImagePattern;
 use crate::reference::DOCKER_HUB_INDEX;
 use pullwright_findings::{DocPath, Finding, Rule, rules};
 
-/// The most serious warning about a pattern.
+/// Returns the most serious warning about a pattern.
 pub(super) fn warning(at: &DocPath, pattern: &ImagePattern) -> Option<Finding> {
     let parts = Parts::of(pattern);
     let said = parts.dropped().or_else(|| parts.host_warning()).or_else(|| parts.path_warning())?;
@@ -23,7 +23,7 @@ fn said(rule: &'static Rule, message: impl Into<String>, help: impl Into<String>
     Said { rule, message: message.into(), help: help.into() }
 }
 
-/// A pattern as the kubelet sees it. What is not UTF-8 is in no image's name, so that it may be replaced.
+/// A pattern as the kubelet sees it. No image name contains invalid UTF-8, so it may be replaced.
 struct Parts<'a> {
     text: &'a str,
     host: String,
@@ -39,7 +39,7 @@ impl<'a> Parts<'a> {
         Self { text: pattern.as_str(), host: lossy(host), port: lossy(port), path }
     }
 
-    /// The pattern that the kubelet makes of the text.
+    /// The pattern that the kubelet derives from the text.
     fn effective(&self) -> String {
         format!("{}{}", self.authority(), self.path)
     }

@@ -3,16 +3,16 @@
 
 use pullwright_findings::{DocPath, Finding, rules};
 
-/// The lines of a `KubeletConfiguration` that decide how many pulls run at once.
+/// The settings of a `KubeletConfiguration` that limit how many pulls run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pulls {
-    /// `serializeImagePulls`, which is true if nothing is said.
+    /// `serializeImagePulls`, which is true by default.
     pub serialize: Option<bool>,
-    /// `maxParallelImagePulls`, without which there is no bound.
+    /// `maxParallelImagePulls`; without it there is no limit.
     pub at_once: Option<i64>,
 }
 
-/// Why a pull may find its file gone on a node with CRI-O.
+/// Reports why the file for a pull may be gone on a node with CRI-O.
 #[must_use]
 pub fn pulls(pulls: Pulls) -> Option<Finding> {
     let (key, how_many) = match pulls {
