@@ -140,7 +140,8 @@ fn wrong_types_are_refused_wherever_they_stand() {
             });
         }
     }
-    for (field, wrong) in [("additionalTrustedCA", json!("text")), ("allowedRegistriesForImport", json!({}))] {
+    for (field, wrong) in [("additionalTrustedCA", json!("text")), ("allowedRegistriesForImport", json!({}))]
+    {
         rows.push(Row {
             claim: format!("Image: {field} of another type"),
             object: image("row", &json!({field: wrong})),
