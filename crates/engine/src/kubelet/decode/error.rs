@@ -34,7 +34,7 @@ pub enum DecodeError {
         version: String,
     },
     /// The kubelet knows the kind, but it is not a configuration of credential providers.
-    #[error("failed to decode {} (wrong JsonKind)", quote(.0))]
+    #[error("failed to decode {} (wrong Kind)", quote(.0))]
     WrongKind(String),
     /// A field has the wrong type.
     #[error("{0}")]
