@@ -69,11 +69,14 @@ impl AuthFolder {
             | WatchFlags::MOVED_FROM
             | WatchFlags::MOVED_TO
             | WatchFlags::DELETE;
+        let within_folders = WITHIN.map(|name| (name, folder.join(name)));
+        // Also the folder itself, which a node without CRI-O and without the image service lacks.
+        for (_, folder) in &within_folders {
+            fs::create_dir_all(folder).doing("creating", folder)?;
+        }
         add_watch(&inotify, folder, changes).map_err(Into::into).doing("watching", folder)?;
         let mut within = Vec::new();
-        for name in WITHIN {
-            let folder = folder.join(name);
-            fs::create_dir_all(&folder).doing("creating", &folder)?;
+        for (name, folder) in within_folders {
             let watch =
                 add_watch(&inotify, &folder, changes).map_err(Into::into).doing("watching", &folder)?;
             within.push((watch, name));
