@@ -2,9 +2,23 @@
 
 use toml_writer::{ToTomlValue as _, TomlStringBuilder};
 
-/// Renders a string or a quoted key.
+/// Appends a string or a quoted key. Names of registries need no escape, which is found out here for a fraction of what
+/// `toml_writer` takes.
+pub(crate) fn push_string(out: &mut String, text: &str) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&TomlStringBuilder::new(text).as_basic().to_toml_value());
+    }
+}
+
+/// Returns a string or a quoted key.
 pub(crate) fn string(text: &str) -> String {
-    TomlStringBuilder::new(text).as_basic().to_toml_value()
+    let mut out = String::with_capacity(text.len() + 2);
+    push_string(&mut out, text);
+    out
 }
 
 /// Renders a list of strings on one line.
@@ -17,7 +31,14 @@ pub(crate) fn list(items: impl IntoIterator<Item = impl AsRef<str>>) -> String {
 mod tests {
     use toml::de::DeTable;
 
-    use super::{list, string};
+    use super::*;
+
+    #[test]
+    fn text_without_escapes_is_written_as_toml_writer_writes_it() {
+        for text in (0..=u8::MAX).map(|byte| format!("a{}b", char::from(byte))) {
+            assert_eq!(string(&text), TomlStringBuilder::new(&text).as_basic().to_toml_value(), "{text:?}");
+        }
+    }
 
     #[test]
     fn what_is_written_is_read_back_whatever_it_holds() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::registries::{ConfError, ConfFile, RegistriesConf, Registry, RegistryEndpoint, wildcard_suffix};
-use crate::toml_text::{list, string};
+use crate::toml_text::{list, push_string};
 
 /// Renders the merged entries.
 pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> String {
@@ -16,7 +16,9 @@ pub(super) fn render(registries: &[Registry], search: Option<&[String]>) -> Stri
     for registry in registries {
         // The operator writes a wildcard as the prefix, and everything else as the location only.
         let prefix = if wildcard_suffix(&registry.prefix).is_some() { registry.prefix.as_str() } else { "" };
-        push(&mut out, &["\n[[registry]]\n  prefix = ", &string(prefix), "\n"]);
+        out.push_str("\n[[registry]]\n  prefix = ");
+        push_string(&mut out, prefix);
+        out.push('\n');
         push_endpoint(&mut out, "  ", &registry.endpoint);
         if registry.blocked {
             out.push_str("  blocked = true\n");
@@ -43,7 +45,9 @@ pub(super) fn read_back(
 
 fn push_endpoint(out: &mut String, indent: &str, endpoint: &RegistryEndpoint) {
     if !endpoint.location.is_empty() {
-        push(out, &[indent, "location = ", &string(&endpoint.location), "\n"]);
+        push(out, &[indent, "location = "]);
+        push_string(out, &endpoint.location);
+        out.push('\n');
     }
     if endpoint.insecure {
         push(out, &[indent, "insecure = true\n"]);
