@@ -5,7 +5,11 @@ use toml_writer::{ToTomlValue as _, TomlStringBuilder};
 /// Appends a string or a quoted key. Names of registries need no escape, which is found out here for a fraction of what
 /// `toml_writer` takes.
 pub(crate) fn push_string(out: &mut String, text: &str) {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+    // Without an early end, so that the compiler can look at many bytes at a time.
+    let is_plain = text
+        .bytes()
+        .fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~') & (byte != b'"') & (byte != b'\\'));
+    if is_plain {
         out.push('"');
         out.push_str(text);
         out.push('"');
