@@ -6,9 +6,8 @@ use toml_writer::{ToTomlValue as _, TomlStringBuilder};
 /// `toml_writer` takes.
 pub(crate) fn push_string(out: &mut String, text: &str) {
     // Without an early end, so that the compiler can look at many bytes at a time.
-    let is_plain = text
-        .bytes()
-        .fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~') & (byte != b'"') & (byte != b'\\'));
+    let escapes = |byte: u8| u8::from(!matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~'));
+    let is_plain = text.bytes().fold(0, |any, byte| any | escapes(byte)) == 0;
     if is_plain {
         out.push('"');
         out.push_str(text);
