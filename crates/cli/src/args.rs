@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use pullwright_engine::kubelet::PLUGIN;
 use pullwright_engine::registries::{ShortNameMode, ShortNameRule};
 use pullwright_registry::Platform;
 
@@ -199,7 +200,7 @@ pub(crate) struct ClusterArguments {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) provider_config: Option<PathBuf>,
     /// The name of the plugin in that configuration
-    #[arg(long, value_name = "NAME", default_value = "crio-credential-provider")]
+    #[arg(long, value_name = "NAME", default_value = PLUGIN)]
     pub(crate) plugin_name: String,
 }
 

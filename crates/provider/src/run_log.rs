@@ -6,6 +6,8 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 
+use pullwright_engine::kubelet::PLUGIN;
+
 use crate::error::Error;
 use crate::journal::Journal;
 use crate::outcome::PluginOutcome;
@@ -92,7 +94,7 @@ impl RunLog {
         let fields = [
             ("MESSAGE", Some(message.as_str())),
             ("PRIORITY", Some(priority.as_str())),
-            ("SYSLOG_IDENTIFIER", Some("crio-credential-provider")),
+            ("SYSLOG_IDENTIFIER", Some(PLUGIN)),
             ("PULLWRIGHT_NAMESPACE", Some(about.namespace.as_str())),
             ("PULLWRIGHT_IMAGE", Some(about.image.as_str())),
             ("PULLWRIGHT_OUTCOME", end.map(|(outcome, _)| outcome)),

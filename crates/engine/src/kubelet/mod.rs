@@ -3,6 +3,10 @@
 //!
 //! Everything here follows the kubelet (1.36), even where it is surprising; [`lint`] reports the surprises.
 
+/// The name of our plugin in the kubelet's configuration, which is also that of its executable. Its answers must not be cached: it
+/// hands credentials to the runtime in a file, for one pull.
+pub const PLUGIN: &str = "crio-credential-provider";
+
 pub mod config;
 mod decode;
 pub mod exec;

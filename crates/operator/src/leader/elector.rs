@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use thiserror::Error;
+
 use super::record::{LeaseRecord, LeaseVersion};
 
 /// A reading of this process's monotonic clock. It means nothing to any other process.
@@ -16,19 +18,12 @@ pub struct Timing {
     write_timeout: Duration,
 }
 
-/// A timing that could elect two leaders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A timing that could elect two leaders, or lose the lease for one slow answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "make the lease longer than the renew deadline and a write together, and the renew deadline longer than two retries"
+)]
 pub struct TimingError;
-
-impl std::fmt::Display for TimingError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(
-            "the lease must be longer than the renew deadline and a write together, and the renew deadline longer than two retries",
-        )
-    }
-}
-
-impl std::error::Error for TimingError {}
 
 impl Timing {
     /// client-go's defaults: a lease of 15 s, renewed within 10 s, tried every 2 s; and writes that may take 3 s.
@@ -66,7 +61,8 @@ impl Timing {
 pub enum ElectionStep {
     /// Read the Lease, and report with [`Elector::read`].
     Read,
-    /// Write this record, and report with [`Elector::wrote`].
+    /// Write this record with the present time as its `renewTime`, and report with [`Elector::wrote`]. Nobody reads the time, but a
+    /// renewal must change the object, or the others do not see it.
     Write {
         /// The new record.
         record: LeaseRecord,
@@ -155,12 +151,12 @@ impl Elector {
         match &self.sight {
             _ if self.doubt || !(self.holds() || self.is_free(now)) => ElectionStep::Read,
             Sight::Unknown => ElectionStep::Read,
-            Sight::Absent => ElectionStep::Write { record: self.claim(0, 0), over: None },
+            Sight::Absent => ElectionStep::Write { record: self.claim(0), over: None },
             Sight::Present { record, version, .. } => {
                 let claim = if self.holds() {
-                    self.claim(record.transitions, record.renewals.wrapping_add(1))
+                    self.claim(record.transitions)
                 } else {
-                    self.claim(record.transitions.saturating_add(1), 0)
+                    self.claim(record.transitions.saturating_add(1))
                 };
                 ElectionStep::Write { record: claim, over: Some(version.clone()) }
             }
@@ -243,12 +239,23 @@ impl Elector {
         }
     }
 
-    fn claim(&self, transitions: u32, renewals: u64) -> LeaseRecord {
-        LeaseRecord {
-            holder: Some(self.identity.clone()),
-            duration: self.timing.lease,
-            transitions,
-            renewals,
-        }
+    fn claim(&self, transitions: u32) -> LeaseRecord {
+        LeaseRecord { holder: Some(self.identity.clone()), duration: self.timing.lease, transitions }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timing_leaves_time_for_the_last_write() {
+        let Timing { lease, renew_deadline, retry, write_timeout } = Timing::DEFAULT;
+        assert_eq!(Timing::new(lease, renew_deadline, retry, write_timeout), Ok(Timing::DEFAULT));
+        assert_eq!(
+            Timing::new(renew_deadline + write_timeout, renew_deadline, retry, write_timeout),
+            Err(TimingError)
+        );
+        assert_eq!(Timing::new(lease, renew_deadline, renew_deadline / 2, write_timeout), Err(TimingError));
     }
 }

@@ -11,8 +11,6 @@ pub struct LeaseRecord {
     pub duration: Duration,
     /// How often the holder has changed.
     pub transitions: u32,
-    /// How often this holder has renewed it. A renewal must change the object, or nobody sees that the holder is alive.
-    pub renewals: u64,
 }
 
 /// The `resourceVersion` of a Lease: a write over an older one is refused.

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use pullwright_engine::kubelet::ImagePattern;
+use pullwright_engine::kubelet::{ImagePattern, PLUGIN};
 use serde_json::{Value, json};
 use thiserror::Error;
-
-/// The plugin's name, which is also that of its executable.
-const PLUGIN: &str = "crio-credential-provider";
 
 /// What the nodes get, and what the object's status says about it.
 #[derive(Debug, Clone, PartialEq)]

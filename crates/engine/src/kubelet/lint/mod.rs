@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::PLUGIN;
 use super::config::{CredentialProviderConfig, Provider, TokenCacheType};
 use super::decode::decode;
 use super::validate::validate;
@@ -14,9 +15,6 @@ mod pattern;
 mod pulls;
 
 pub use pulls::{Pulls, pulls};
-
-/// The provider whose answers must not be cached: it hands credentials to the runtime in a file, for one pull.
-const OUR_PROVIDER: &str = "crio-credential-provider";
 
 /// Returns all findings about one file, given as JSON: errors if the kubelet would not start, warnings otherwise.
 ///
@@ -65,7 +63,7 @@ pub fn warnings(config: &CredentialProviderConfig) -> Vec<Finding> {
             findings.push(Finding::new(&rules::kubelet::EMPTY_NAME, at.key("name"), message));
         }
         findings.extend(pattern_warnings(&at.key("matchImages"), provider));
-        if provider.name == OUR_PROVIDER {
+        if provider.name == PLUGIN {
             findings.extend(our_provider_warnings(&at, provider));
         }
     }
@@ -91,7 +89,7 @@ fn our_provider_warnings(at: &DocPath, provider: &Provider) -> Vec<Finding> {
     let mut findings = Vec::new();
     if provider.default_cache_duration > SECOND {
         let message = format!(
-            "{OUR_PROVIDER} writes a file for each pull, and for {} the kubelet may not ask it again: a second image of the same registry is then pulled without credentials",
+            "{PLUGIN} writes a file for each pull, and for {} the kubelet may not ask it again: a second image of the same registry is then pulled without credentials",
             provider.default_cache_duration
         );
         findings.push(Finding::new(
@@ -103,7 +101,7 @@ fn our_provider_warnings(at: &DocPath, provider: &Provider) -> Vec<Finding> {
     let attributes_at = at.key("tokenAttributes");
     match &provider.token_attributes {
         None => {
-            let message = format!("{OUR_PROVIDER} gets no token, and cannot read Secrets without one");
+            let message = format!("{PLUGIN} gets no token, and cannot read Secrets without one");
             findings.push(Finding::new(&rules::kubelet::PROVIDER_WITHOUT_TOKEN, attributes_at, message));
         }
         Some(attributes) if attributes.cache_type == TokenCacheType::ServiceAccount => {

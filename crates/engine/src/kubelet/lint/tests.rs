@@ -93,7 +93,7 @@ fn what_the_kubelet_refuses_is_an_error_at_its_place() {
 #[test]
 fn our_provider_must_be_asked_for_every_pull_and_be_given_a_token() {
     let attributes = r#","tokenAttributes":{"serviceAccountTokenAudience":"a","cacheType":"Token","requireServiceAccount":false}"#;
-    let good = document(OUR_PROVIDER, &["quay.io"], attributes);
+    let good = document(PLUGIN, &["quay.io"], attributes);
     assert_eq!(lint(good.as_bytes()), []);
     for (document, rule, at) in [
         (good.replace("\"0s\"", "\"1m\""), "kubelet/cached-provider", "providers[0].defaultCacheDuration"),
@@ -103,7 +103,7 @@ fn our_provider_must_be_asked_for_every_pull_and_be_given_a_token() {
             "providers[0].tokenAttributes.cacheType",
         ),
         (
-            document(OUR_PROVIDER, &["quay.io"], ""),
+            document(PLUGIN, &["quay.io"], ""),
             "kubelet/provider-without-token",
             "providers[0].tokenAttributes",
         ),
