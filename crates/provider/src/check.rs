@@ -1,13 +1,13 @@
 //! `check`: prints what the plugin would do for a request in a file, as JSON. It writes nothing for the runtime.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
 use pullwright_engine::credentials::WantedRepositories;
-use pullwright_engine::kubelet::{Namespace, Request};
+use pullwright_engine::kubelet::Namespace;
 use pullwright_engine::plan::{ProvisionReport, provision};
 use pullwright_nodefiles::NodeRoot;
 use serde::Serialize;
@@ -35,8 +35,8 @@ pub(crate) fn run(
     namespace: Option<Namespace>,
     var: &impl Fn(&str) -> Option<OsString>,
 ) -> Result<(), Error> {
-    let text = fs::read(request).map_err(|source| Error::RequestFile { path: request.to_owned(), source })?;
-    let request = Request::parse(&text)?;
+    let unreadable = |source| Error::RequestFile { path: request.to_owned(), source };
+    let request = run::read_request(&mut File::open(request).map_err(unreadable)?, unreadable)?;
     let claims = run::read_claims(&request)?;
     let of_run = run::namespace_of(claims.as_ref(), options).cloned();
     let namespace = of_run.or(namespace).ok_or(Error::NoNamespace)?;

@@ -55,7 +55,7 @@ pub fn run(env: &Env<'_>, mut stdin: impl Read, mut stdout: impl Write) -> Resul
     let begun = Instant::now();
     env.report.step("Running credential provider");
     env.report.step("Reading from stdin");
-    let request = read_request(&mut stdin)?;
+    let request = read_request(&mut stdin, Error::Input)?;
     let image = shown(request.image(), IMAGE_SHOWN);
     env.report.about_image(&image);
     env.report.step(format_args!("Parsed credential provider request for image {image:?}"));
@@ -66,9 +66,13 @@ pub fn run(env: &Env<'_>, mut stdin: impl Read, mut stdout: impl Write) -> Resul
     Ok(outcome)
 }
 
-fn read_request(stdin: &mut impl Read) -> Result<Request, Error> {
+/// Reads a request, and no more of it than a kubelet sends.
+pub(crate) fn read_request(
+    input: &mut impl Read,
+    unreadable: impl FnOnce(io::Error) -> Error,
+) -> Result<Request, Error> {
     let mut text = Vec::new();
-    stdin.take(REQUEST_MAX + 1).read_to_end(&mut text).map_err(Error::Input)?;
+    input.take(REQUEST_MAX + 1).read_to_end(&mut text).map_err(unreadable)?;
     if text.len() as u64 > REQUEST_MAX {
         return Err(Error::InputTooLarge);
     }

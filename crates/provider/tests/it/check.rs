@@ -304,3 +304,13 @@ fn check_names_the_credential_of_a_mirror_that_serves_only_digests() {
     assert_eq!((&mirror["serves"], &mirror["provided"]), (&"digest-only".into(), &true.into()));
     assert_eq!(mirror["credential"]["secret"], "team-a/pull");
 }
+
+#[test]
+fn check_reads_no_more_of_a_request_than_a_run() {
+    let stage = Stage::new();
+    let ran = stage.plugin_with_folder().args(&["check", "--request", "/dev/zero"]).run("");
+    assert_eq!(
+        (ran.code, ran.line()),
+        (Some(1), "crio-credential-provider: the request has more than 4 MiB")
+    );
+}
