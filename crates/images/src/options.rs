@@ -103,7 +103,7 @@ const FLAGS: &[Flag<Settings>] = &[
     Flag::value(
         "listen",
         "SOCKET",
-        "for the kubelet [default: /run/pullwright/images.sock]",
+        "where to listen for the kubelet [default: /run/pullwright/images.sock]",
         |settings, value| {
             settings.options.listen = socket(value)?;
             Ok(())
@@ -130,7 +130,7 @@ const FLAGS: &[Flag<Settings>] = &[
     Flag::value(
         "registries-conf",
         "FILE",
-        "the main file, which must exist [default: /etc/containers/registries.conf]",
+        "the main registries.conf, which must exist [default: /etc/containers/registries.conf]",
         |settings, value| {
             settings.options.registries_conf = Some(value.path());
             Ok(())

@@ -52,7 +52,7 @@ const IMAGES: &[Flag<Settings>] = &[
     Flag::value(
         "registries-conf",
         "FILE",
-        "the main file, which must exist [default: as CRI-O finds it, /etc/containers/registries.conf]",
+        "the main registries.conf, which must exist [default: as CRI-O finds it, /etc/containers/registries.conf]",
         |settings, value| {
             settings.options.registries_conf = Some(value.path());
             Ok(())
@@ -203,17 +203,22 @@ const API_SERVER: &[Flag<Settings>] = &[
     Flag::value(
         "server",
         "URL",
-        "[default: from the kubeconfig, else from /etc/kubernetes/apiserver-url.env]",
+        "the address of the API server [default: from the kubeconfig, else from /etc/kubernetes/apiserver-url.env]",
         |settings, value| {
             let is_https = |text: &str| text.starts_with("https://").then(|| text.to_owned());
             settings.options.server = Some(value.parse_with("use an https:// URL", is_https)?);
             Ok(())
         },
     ),
-    Flag::value("certificate-authority", "FILE", "[default: from the kubeconfig]", |settings, value| {
-        settings.options.certificate_authority = Some(value.path());
-        Ok(())
-    }),
+    Flag::value(
+        "certificate-authority",
+        "FILE",
+        "the authority that signed its certificate [default: from the kubeconfig]",
+        |settings, value| {
+            settings.options.certificate_authority = Some(value.path());
+            Ok(())
+        },
+    ),
     Flag::value(
         "kubeconfig",
         "FILE",
@@ -241,15 +246,20 @@ const API_SERVER: &[Flag<Settings>] = &[
 ];
 
 const CHECK: &[Flag<Settings>] = &[
-    Flag::<Settings>::value("request", "FILE", "the request", |settings, value| {
-        settings.request = Some(value.path());
-        Ok(())
-    })
+    Flag::<Settings>::value(
+        "request",
+        "FILE",
+        "the file with the kubelet's request, as JSON",
+        |settings, value| {
+            settings.request = Some(value.path());
+            Ok(())
+        },
+    )
     .not_in_environment(),
     Flag::<Settings>::value(
         "namespace",
         "NS",
-        "the namespace, for a request without a token",
+        "the Pod's namespace, for a request without a token",
         |settings, value| {
             settings.namespace = Some(namespace(value)?);
             Ok(())
