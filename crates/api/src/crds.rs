@@ -6,7 +6,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kube::CustomResourceExt as _;
 use kube::core::crd::{MergeError, merge_crds};
 
-use crate::{Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, v1, v1alpha1};
+use crate::{
+    Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, NodeConfiguration, NodeState,
+    v1, v1alpha1,
+};
 
 /// Distinguishes our definitions from OpenShift's.
 const PART_OF: (&str, &str) = ("app.kubernetes.io/part-of", "pullwright");
@@ -23,6 +26,8 @@ pub fn definitions() -> Result<Vec<CustomResourceDefinition>, MergeError> {
         ImageDigestMirrorSet::crd(),
         Image::crd(),
         ImageTagMirrorSet::crd(),
+        NodeConfiguration::crd(),
+        NodeState::crd(),
     ];
     definitions.iter_mut().for_each(finish);
     Ok(definitions)

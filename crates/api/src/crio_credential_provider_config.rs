@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{conditions, null_is_default, patterns};
+use crate::{condition, null_is_default, patterns};
 
 /// The name of the one object that may exist.
 pub const SINGLETON: &str = "cluster";
@@ -31,27 +31,8 @@ pub struct MatchImage(#[schemars(length(min = 1, max = 512))] pub String);
 pub struct CRIOCredentialProviderConfigStatus {
     /// Whether the configuration is valid, and whether it is on its way to the nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
-    #[schemars(schema_with = "conditions::list")]
+    #[schemars(schema_with = "condition::list")]
     pub conditions: Vec<Condition>,
-}
-
-/// Types and reasons of the conditions.
-pub mod condition {
-    /// The type: whether all images can be asked for.
-    pub const VALIDATED: &str = "Validated";
-    /// `Validated`: they can.
-    pub const SUCCEEDED: &str = "Succeeded";
-    /// Not `Validated`: the API let something pass that cannot work.
-    pub const VALIDATION_FAILED: &str = "ValidationFailed";
-    /// Not `Validated`: images were left out that another provider is asked for.
-    pub const CONFIGURATION_PARTIALLY_APPLIED: &str = "ConfigurationPartiallyApplied";
-
-    /// The type: whether the files for the nodes are made.
-    pub const MACHINE_CONFIG_RENDERED: &str = "MachineConfigRendered";
-    /// `MachineConfigRendered`: they are.
-    pub const MACHINE_CONFIG_RENDERING_SUCCEEDED: &str = "MachineConfigRenderingSucceeded";
-    /// Not `MachineConfigRendered`: they are not.
-    pub const MACHINE_CONFIG_RENDERING_FAILED: &str = "MachineConfigRenderingFailed";
 }
 
 /// `config.openshift.io/v1`, which is stored.

@@ -5,7 +5,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{conditions, null_is_default, patterns};
+use crate::{condition, null_is_default, patterns};
 
 /// Which mirrors to pull from where an image is named by its digest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, CustomResource)]
@@ -86,6 +86,6 @@ pub enum MirrorSourcePolicy {
 pub struct MirrorSetStatus {
     /// Whether they are in effect, and what is wrong with those that are not.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
-    #[schemars(schema_with = "conditions::list")]
+    #[schemars(schema_with = "condition::list")]
     pub conditions: Vec<Condition>,
 }

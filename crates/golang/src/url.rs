@@ -196,6 +196,14 @@ enum Part {
     Other,
 }
 
+/// `PathUnescape`: `%41` is `A`, and `+` is itself.
+///
+/// # Errors
+/// Go's error, which shows the escape and nothing else of the text.
+pub fn unescape_path(text: &[u8]) -> Result<Cow<'_, [u8]>, UrlFault> {
+    unescape(text, Part::Other)
+}
+
 fn unescape(text: &[u8], part: Part) -> Result<Cow<'_, [u8]>, UrlFault> {
     let mut out = Vec::new();
     let mut copied = 0;

@@ -22,8 +22,8 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "api",
-        &["engine"],
-        &["k8s-openapi", "kube", "schemars", "serde", "serde-saphyr", "serde_json", "thiserror"],
+        &["engine", "golang"],
+        &["k8s-openapi", "kube", "schemars", "serde", "serde-saphyr", "serde_json", "sha2", "thiserror"],
     ),
     ("nodeconfig", &["documents", "engine", "findings"], &["serde", "thiserror"]),
     ("nodefiles", &["engine"], &["rustix", "thiserror"]),

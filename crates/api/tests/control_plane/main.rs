@@ -8,6 +8,7 @@ mod clients;
 mod crio_credential_provider_config;
 mod image;
 mod mirror_sets;
+mod nodes;
 mod ratcheting;
 mod row;
 mod world;

@@ -1,8 +1,46 @@
-//! The schema of `status.conditions`, with the validation rules that the Go tools generate for it.
+//! Conditions: their types and reasons, and the schema of `status.conditions`.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-/// The schema of the list. k8s-openapi's own has the types of a condition's fields and none of the rules.
+/// A `CRIOCredentialProviderConfig`: whether all images can be asked for.
+pub const VALIDATED: &str = "Validated";
+/// `Validated`: they can.
+pub const SUCCEEDED: &str = "Succeeded";
+/// Not `Validated`: the API let something pass that cannot work.
+pub const VALIDATION_FAILED: &str = "ValidationFailed";
+/// Not `Validated`: images were left out that another provider is asked for.
+pub const CONFIGURATION_PARTIALLY_APPLIED: &str = "ConfigurationPartiallyApplied";
+
+/// A `CRIOCredentialProviderConfig`: whether the files for the nodes are made.
+pub const MACHINE_CONFIG_RENDERED: &str = "MachineConfigRendered";
+/// `MachineConfigRendered`: they are.
+pub const MACHINE_CONFIG_RENDERING_SUCCEEDED: &str = "MachineConfigRenderingSucceeded";
+/// Not `MachineConfigRendered`: they are not.
+pub const MACHINE_CONFIG_RENDERING_FAILED: &str = "MachineConfigRenderingFailed";
+
+/// A `CRIOCredentialProviderConfig`: whether the nodes have the files.
+pub const NODES_UPDATED: &str = "NodesUpdated";
+/// `NodesUpdated`: all of them have.
+pub const ALL_NODES: &str = "AllNodes";
+/// Not `NodesUpdated`: some are still to get them.
+pub const ROLLING_OUT: &str = "RollingOut";
+/// Not `NodesUpdated`: some could not take them.
+pub const NODES_FAILED: &str = "NodesFailed";
+/// `NodesUpdated` is unknown: there are no nodes that could have them.
+pub const NO_NODES: &str = "NoNodes";
+
+/// A mirror set: whether its rules are in what the nodes should have. Also the reason if all of them are.
+pub const APPLIED: &str = "Applied";
+/// Not `Applied`: some rules are left out.
+pub const PARTLY_APPLIED: &str = "PartlyApplied";
+/// Not `Applied`: all rules are left out.
+pub const REJECTED: &str = "Rejected";
+
+/// A `NodeState`: whether the node has what it should have.
+pub const READY: &str = "Ready";
+
+/// The schema of the list, with the rules that the Go tools generate for it. k8s-openapi's own has the types of a condition's
+/// fields and none of the rules.
 pub(crate) fn list(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",

@@ -1,0 +1,53 @@
+//! `NodeState`: which configuration one node should have, and which it has.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{condition, null_is_default, patterns};
+
+/// What a node should have.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, CustomResource)]
+#[kube(
+    group = "pullwright.dev",
+    version = "v1alpha1",
+    kind = "NodeState",
+    plural = "nodestates",
+    status = "NodeStateStatus",
+    derive = "PartialEq",
+    printcolumn(name = "Desired", type_ = "string", json_path = ".spec.configuration"),
+    printcolumn(name = "Actual", type_ = "string", json_path = ".status.configuration"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].status"#
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].reason"#
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    doc = "Which NodeConfiguration a node should have, and which it has. The object has the name of the node."
+)]
+pub struct NodeStateSpec {
+    /// The name of the NodeConfiguration that the node should have. Without it, the node should have what it had before
+    /// Pullwright.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63), regex(pattern = patterns::NODE_CONFIGURATION))]
+    pub configuration: Option<String>,
+}
+
+/// What a node has.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeStateStatus {
+    /// The name of the NodeConfiguration that the node has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63), regex(pattern = patterns::NODE_CONFIGURATION))]
+    pub configuration: Option<String>,
+    /// Whether the node has what it should have (`Ready`), and why not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
+    #[schemars(schema_with = "condition::list")]
+    pub conditions: Vec<Condition>,
+}
