@@ -1,5 +1,7 @@
 //! A control plane from nothing: what the tests of other crates rely on.
 
+mod process;
+
 use std::{error::Error, fs, path::PathBuf};
 
 use pullwright_testkit::ControlPlane;
