@@ -9,6 +9,7 @@
     reason = "every failure here is the same to a caller: the test cannot go on, and the error says why"
 )]
 
+pub mod cable;
 pub mod certificates;
 pub mod containerd;
 pub mod control_plane;
@@ -23,5 +24,6 @@ pub mod registry;
 pub mod scenario;
 pub mod standin;
 
+pub use cable::Cable;
 pub use control_plane::ControlPlane;
 pub use error::Error;

@@ -1,5 +1,6 @@
 //! A control plane from nothing: what the tests of other crates rely on.
 
+mod cable;
 mod process;
 
 use std::{error::Error, fs, path::PathBuf};
