@@ -1,5 +1,6 @@
 //! A control plane from nothing: what the tests of other crates rely on.
 
+mod access;
 mod cable;
 mod process;
 

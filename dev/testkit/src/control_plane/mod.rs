@@ -1,5 +1,7 @@
 //! etcd and kube-apiserver, and kube-controller-manager for tests that need controllers.
 
+mod access;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -11,7 +13,7 @@ use crate::{
     Error,
     certificates::{Authority, Keys},
     error::Doing,
-    kubectl::{Kubectl, write_kubeconfig},
+    kubectl::write_kubeconfig,
     process::{Place, Service, free_ports},
 };
 
@@ -85,7 +87,7 @@ impl ControlPlane {
             started_in: Duration::ZERO,
         };
         let admin = this.authority.client("admin", "admin", Some("system:masters"))?;
-        write_kubeconfig(&this.kubeconfig, &this.server(), &this.ca(), &admin)?;
+        write_kubeconfig(&this.kubeconfig, &this.server(), &this.ca(), &admin.into())?;
         this.start_etcd()?;
         this.start_api_server()?;
         this.started_in = begun.elapsed();
@@ -114,32 +116,6 @@ impl ControlPlane {
     #[must_use]
     pub fn authority(&self) -> &Authority {
         &self.authority
-    }
-
-    /// The administrator's kubeconfig.
-    #[must_use]
-    pub fn kubeconfig(&self) -> &Path {
-        &self.kubeconfig
-    }
-
-    /// `kubectl` as the administrator.
-    #[must_use]
-    pub fn kubectl(&self) -> Kubectl {
-        Kubectl::new(&self.kubeconfig)
-    }
-
-    /// Writes a kubeconfig for a component that runs next to kube-apiserver.
-    pub fn component_kubeconfig(
-        &self,
-        component: &str,
-        user: &str,
-        group: Option<&str>,
-    ) -> Result<PathBuf, Error> {
-        let identity = self.authority.client(component, user, group)?;
-        let path = self.root.join(format!("{component}.kubeconfig"));
-        let server = format!("https://127.0.0.1:{}", self.ports.api);
-        write_kubeconfig(&path, &server, &self.ca(), &identity)?;
-        Ok(path)
     }
 
     /// Starts kube-controller-manager, for default service accounts, garbage collection and the deletion of namespaces.
