@@ -1,6 +1,7 @@
 //! etcd and kube-apiserver, and kube-controller-manager for tests that need controllers.
 
 mod access;
+mod audit;
 
 use std::{
     fs,
@@ -16,6 +17,8 @@ use crate::{
     kubectl::write_kubeconfig,
     process::{Place, Service, free_ports},
 };
+
+pub use audit::{AuditEntry, AuditLog, AuditMark, Completed};
 
 /// The audience and issuer of service account tokens.
 pub const AUDIENCE: &str = "https://kubernetes.default.svc";
@@ -118,6 +121,12 @@ impl ControlPlane {
         &self.authority
     }
 
+    /// What kube-apiserver was asked since the control plane was started.
+    #[must_use]
+    pub fn audit_log(&self) -> AuditLog {
+        AuditLog::new(self.root.join("audit"))
+    }
+
     /// Starts kube-controller-manager, for default service accounts, garbage collection and the deletion of namespaces.
     pub fn start_controller_manager(&mut self) -> Result<(), Error> {
         let kubeconfig =
@@ -194,7 +203,8 @@ impl ControlPlane {
             // For `kubectl logs` and `exec`.
             .arg(flag("kubelet-client-certificate", &admin.certificate))
             .arg(flag("kubelet-client-key", &admin.key))
-            .args(["--kubelet-preferred-address-types=InternalIP", "--v=2"]);
+            .args(["--kubelet-preferred-address-types=InternalIP", "--v=2"])
+            .args(self.audit_log().flags()?);
         let mut service = Service::start("kube-apiserver", command, &self.root.join("logs"))?;
         let kubectl = self.kubectl();
         service.wait("is ready", STARTS_WITHIN, || {

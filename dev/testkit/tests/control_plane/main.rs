@@ -1,6 +1,7 @@
 //! A control plane from nothing: what the tests of other crates rely on.
 
 mod access;
+mod audit;
 mod cable;
 mod process;
 
