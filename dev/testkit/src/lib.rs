@@ -11,6 +11,7 @@
 
 pub mod cable;
 pub mod certificates;
+mod client;
 pub mod containerd;
 pub mod control_plane;
 mod error;

@@ -2,6 +2,7 @@
 
 mod access;
 mod audit;
+mod many;
 
 use std::{
     fs,
@@ -19,6 +20,7 @@ use crate::{
 };
 
 pub use audit::{AuditEntry, AuditLog, AuditMark, Completed};
+pub use many::node;
 
 /// The audience and issuer of service account tokens.
 pub const AUDIENCE: &str = "https://kubernetes.default.svc";

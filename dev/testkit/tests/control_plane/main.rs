@@ -3,6 +3,7 @@
 mod access;
 mod audit;
 mod cable;
+mod many;
 mod process;
 
 use std::{error::Error, fs, path::PathBuf};
