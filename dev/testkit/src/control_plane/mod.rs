@@ -2,6 +2,7 @@
 
 mod access;
 mod audit;
+mod history;
 mod many;
 
 use std::{

@@ -3,6 +3,7 @@
 mod access;
 mod audit;
 mod cable;
+mod history;
 mod many;
 mod process;
 
