@@ -19,6 +19,7 @@ pub mod image;
 pub mod kubectl;
 mod network;
 pub mod node;
+pub mod openshift;
 pub mod process;
 pub mod programs;
 pub mod registry;

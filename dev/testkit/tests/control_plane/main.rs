@@ -5,6 +5,7 @@ mod audit;
 mod cable;
 mod history;
 mod many;
+mod openshift;
 mod process;
 
 use std::{error::Error, fs, path::PathBuf};
