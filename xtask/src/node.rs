@@ -63,6 +63,8 @@ pub(crate) const CONTROL_PLANE: &[&str] = &[
     "pullwright-testkit",
     "-p",
     "pullwright-api",
+    "-p",
+    "pullwright-operator",
     "--features",
     "real",
     "--test",
