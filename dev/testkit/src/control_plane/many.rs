@@ -69,7 +69,7 @@ impl ControlPlane {
         let tls = Tls::new(&self.ca(), &admin)?;
         let objects = Mutex::new(objects.fuse());
         let (done, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let work = || {
+        let work = || -> Result<(), Error> {
             let client = Client::connect(Place::Host, self.ports.api_from_here, Some(&tls))?;
             let mut api = Api { client, kinds: HashMap::new() };
             while !failed.load(Ordering::Relaxed) {
