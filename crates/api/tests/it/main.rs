@@ -3,4 +3,5 @@
 mod access;
 mod crds;
 mod dependencies;
+mod deployment;
 mod runtimes;
