@@ -224,7 +224,7 @@ fn the_operator_writes_no_other_role() {
     let message = WORLD.with(&["create", OPERATOR], &role).unwrap_err();
     assert!(message.contains("cannot create resource \"roles\""), "{message}");
 
-    let rule = |change: (&str, Value)| {
+    let with = |change: (&str, Value)| {
         let mut role = role.clone();
         role["rules"][0][change.0] = change.1;
         role
@@ -233,17 +233,17 @@ fn the_operator_writes_no_other_role() {
     two_rules["rules"] = json!([role["rules"][0], role["rules"][0]]);
     let mut no_rules = role.clone();
     no_rules["rules"] = json!([]);
-    let mut list_by_name = rule(("verbs", json!(["list"])));
+    let mut list_by_name = with(("verbs", json!(["list"])));
     refused_by_policy(&list_by_name);
     list_by_name["rules"][0]["resourceNames"] = json!([]);
     apply_as_operator(&list_by_name).unwrap();
     for role in [
-        rule(("verbs", json!(["*"]))),
-        rule(("verbs", json!(["get", "update"]))),
-        rule(("resources", json!(["*"]))),
-        rule(("resources", json!(["secrets", "pods"]))),
-        rule(("apiGroups", json!(["*"]))),
-        rule(("resourceNames", json!([]))),
+        with(("verbs", json!(["*"]))),
+        with(("verbs", json!(["get", "update"]))),
+        with(("resources", json!(["*"]))),
+        with(("resources", json!(["secrets", "pods"]))),
+        with(("apiGroups", json!(["*"]))),
+        with(("resourceNames", json!([]))),
         two_rules,
         no_rules,
     ] {
