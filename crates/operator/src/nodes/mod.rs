@@ -19,4 +19,4 @@ pub use facts::{FoundRuntime, NodeFacts, NodeStateFacts};
 pub use observed::{Observed, ObservedDelivery, PoolFacts, RenderedConfig, UserKind, UserObject};
 pub use run::NodesController;
 pub use settings::NodeSettings;
-pub use statuses::{StatusWrite, Statuses, statuses};
+pub use statuses::{ConditionsChange, Statuses, statuses};

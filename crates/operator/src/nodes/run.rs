@@ -152,10 +152,7 @@ impl NodesController {
         }
         let writer = &self.writer;
         let results: Vec<Result<(), WriteError>> = stream::iter(writes)
-            .map(|write| async move {
-                let conditions = serde_json::to_value(&write.conditions).unwrap_or_default();
-                writer.conditions(&write.kind.resource(), &write.name, &write.uid, &conditions).await
-            })
+            .map(|change| async move { writer.conditions(&change.write).await })
             .buffer_unordered(AT_A_TIME)
             .collect()
             .await;

@@ -118,7 +118,7 @@ fn with_own(mut observed: Observed, own: Vec<OwnObject>) -> Observed {
 fn said(observed: &Observed, type_: &str) -> (String, String, String) {
     let decision = decide(observed, &settings());
     let statuses = statuses(observed, &decision, &BTreeMap::new(), Timestamp::UNIX_EPOCH);
-    let all = statuses.conditions.iter().flat_map(|write| &write.conditions);
+    let all = statuses.conditions.iter().flat_map(|change| &change.write.conditions);
     let found = all.into_iter().find(|condition| condition.type_ == type_).unwrap();
     (found.status.clone(), found.reason.clone(), found.message.clone())
 }
@@ -347,9 +347,9 @@ fn a_status_is_written_once_and_keeps_the_time_of_its_last_change() {
     let first = say(&observed, 1);
     assert_eq!(first.len(), 2);
     let mut after = observed.clone();
-    Arc::make_mut(&mut after.mirror_sets[0]).conditions = first[0].conditions.clone();
+    Arc::make_mut(&mut after.mirror_sets[0]).conditions = first[0].write.conditions.clone();
     let mut cluster = after.provider.take().unwrap();
-    Arc::make_mut(&mut cluster).conditions = first[1].conditions.clone();
+    Arc::make_mut(&mut cluster).conditions = first[1].write.conditions.clone();
     after.provider = Some(cluster);
     assert_eq!(say(&after, 2), []);
 
@@ -357,7 +357,10 @@ fn a_status_is_written_once_and_keeps_the_time_of_its_last_change() {
     after.nodes.push(node("another", NodeRuntime::Crio, Platform::Other));
     let [progress] = &say(&after, 3)[..] else { panic!() };
     assert!(progress.only_progress);
-    assert_eq!(progress.conditions[2].last_transition_time, first[1].conditions[2].last_transition_time);
+    assert_eq!(
+        progress.write.conditions[2].last_transition_time,
+        first[1].write.conditions[2].last_transition_time
+    );
     // A new generation is not.
     Arc::make_mut(after.provider.as_mut().unwrap()).generation = 2;
     assert!(say(&after, 4).iter().all(|write| !write.only_progress));
