@@ -124,12 +124,13 @@ pub(super) fn told(error: &(dyn Error + 'static)) -> String {
     words.join(": ")
 }
 
-/// Why the credentials of a kubeconfig cannot be used, without what a program printed: a token may be in it.
+/// Why the credentials of a kubeconfig cannot be used, without what a program printed or got as
+/// arguments: a token may be in it.
 fn credentials(error: &AuthError) -> String {
     match error {
         AuthError::AuthExecStart(why) => format!("starting the kubeconfig's credential program: {why}"),
-        AuthError::AuthExecRun { cmd, out } => {
-            format!("the kubeconfig's credential program {cmd:?} failed: {}", out.status)
+        AuthError::AuthExecRun { out, .. } => {
+            format!("the kubeconfig's credential program failed: {}", out.status)
         }
         AuthError::ReadTokenFile(why, path) => format!("reading the token in {}: {why}", path.display()),
         AuthError::MissingCommand => "the kubeconfig names no credential program to run".to_owned(),

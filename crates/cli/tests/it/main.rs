@@ -10,5 +10,6 @@ mod no_secret;
 mod program;
 mod pull;
 mod render;
+mod status;
 mod streams;
 mod transcripts;
