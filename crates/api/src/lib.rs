@@ -17,6 +17,7 @@
 //! The crate has no client: [`crds`] makes the definitions, and every kind that names registries converts into the engine's
 //! value for it.
 
+pub mod access;
 pub mod condition;
 mod conversion;
 pub mod crds;

@@ -1,4 +1,4 @@
-//! Names that several programs must spell alike: labels, annotations, and the operator's own.
+//! Names that several programs must spell alike: labels, annotations, and the operator's own. Also which names objects may have.
 
 /// The name of the operator: its service account, its Lease, its field manager, and the value of [`MANAGED_BY`].
 pub const OPERATOR: &str = "pullwright-operator";
@@ -25,3 +25,45 @@ pub const PULL_SECRETS: &str = "pullwright.dev/pull-secrets";
 /// The annotation of a namespace with the names of the ServiceAccounts that may read its pull secrets, separated by commas.
 /// Without it, this is `default`.
 pub const SERVICE_ACCOUNTS: &str = "pullwright.dev/service-accounts";
+
+/// The service account that Pods have unless they name another.
+pub const DEFAULT_SERVICE_ACCOUNT: &str = "default";
+
+/// Whether the API accepts it as the name of an object: a DNS-1123 subdomain. Such a name has neither `/` nor `..`, so it cannot
+/// lead out of a folder.
+#[must_use]
+pub fn is_object_name(name: &str) -> bool {
+    name.len() <= 253 && name.split('.').all(is_label)
+}
+
+fn is_label(label: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_object_name;
+
+    #[test]
+    fn a_name_cannot_lead_out_of_a_folder() {
+        let good = ["a", "ubi8repo", "a-b.c-d.0", &"a".repeat(253)];
+        let bad = [
+            "",
+            "..",
+            "a/b",
+            "../../etc/x",
+            "A",
+            "a_b",
+            "-a",
+            "a-",
+            "a..b",
+            ".a",
+            "a.",
+            "a b",
+            &"a".repeat(254),
+        ];
+        assert!(good.into_iter().all(is_object_name));
+        assert!(!bad.into_iter().any(is_object_name));
+    }
+}

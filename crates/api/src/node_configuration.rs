@@ -24,10 +24,11 @@ use crate::{null_is_default, patterns};
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     validation = Rule::new("self.metadata.name.startsWith(self.spec.runtime + '-')")
         .message("the name of a NodeConfiguration is its runtime, a hyphen, and the digest of its content"),
-    doc = "What all nodes with one runtime should have. The operator makes these objects. Its name contains a digest of its \
-           content, and it is never changed: a new content is a new object."
+    doc = "What all nodes with one runtime should have. The operator makes these objects. The name of an \
+           object contains a digest of its content, and the object is never changed: new content is a new object."
 )]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "What the nodes of one runtime should have.")]
 pub struct NodeConfigurationSpec {
     /// The runtime whose nodes this is for.
     pub runtime: NodeRuntime,

@@ -20,6 +20,7 @@ mod migrate;
 mod output;
 mod planned;
 mod pull;
+mod rbac;
 mod render;
 mod resolve;
 mod status;
@@ -111,6 +112,7 @@ fn dispatch(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<RunOutco
         Command::Diff(arguments) => diff::run(arguments, streams),
         Command::Migrate(arguments) => migrate::run(arguments, streams),
         Command::Import(arguments) => import::run(arguments, streams),
+        Command::Rbac(arguments) => rbac::run(arguments, streams),
         Command::Status(arguments) => status::run(arguments, streams),
         Command::Completions { shell } => {
             clap_complete::generate(*shell, &mut Arguments::command(), "pullwright", streams.out);

@@ -14,6 +14,9 @@ use crate::{
 pub const REGISTRIES_CONF: &str = "/etc/containers/registries.conf";
 /// The drop-in in which the Machine Config Operator keeps the search registries of `Image/cluster`.
 pub const SEARCH_DROP_IN: &str = "/etc/containers/registries.conf.d/01-image-searchRegistries.conf";
+/// The drop-in for mirrors on nodes whose main file belongs to the distribution: an entry in it replaces one of the main file with the same
+/// prefix, and everything else in the main file stays.
+pub const MIRRORS_DROP_IN: &str = "/etc/containers/registries.conf.d/50-pullwright.conf";
 /// Where CRI-O looks for the rules that say which images it accepts.
 pub const POLICY_JSON: &str = "/etc/containers/policy.json";
 /// Where a distribution keeps the main file that an administrator may override.
@@ -49,6 +52,15 @@ pub(crate) fn files_of_objects(merged: &Merged, template: Option<&RegistriesConf
         files.push(NodeFile::config(SEARCH_DROP_IN, search.render()));
     }
     files
+}
+
+/// The same files for a node that keeps its own main file: what would replace it becomes a drop-in.
+#[must_use]
+pub fn beside_main_file(files: Vec<NodeFile>) -> Vec<NodeFile> {
+    let moved = |file: NodeFile| {
+        if file.path == Path::new(REGISTRIES_CONF) { NodeFile { path: MIRRORS_DROP_IN.into(), ..file } } else { file }
+    };
+    files.into_iter().map(moved).collect()
 }
 
 /// The parsed files of a node, each by the part that it plays.

@@ -1,7 +1,7 @@
 //! A certificate authority for one test, and the certificates it signs.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -9,6 +9,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose,
 };
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
 
 use crate::{Error, error::Doing};
 
@@ -26,6 +27,17 @@ pub struct Identity {
     pub certificate: PathBuf,
     /// The private key.
     pub key: PathBuf,
+}
+
+impl Identity {
+    /// Reads both, for rustls.
+    pub(crate) fn load(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Error> {
+        let Self { certificate, key } = self;
+        let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
+        let chain = chain.map_err(io::Error::other).doing("reading", certificate)?;
+        let key = PrivateKeyDer::from_pem_file(key).map_err(io::Error::other).doing("reading", key)?;
+        Ok((chain, key))
+    }
 }
 
 /// A private key and its public half, as files in PEM.

@@ -34,6 +34,16 @@ pub enum Error {
         /// The output.
         output: String,
     },
+    /// A server did not do what a request asked for.
+    #[error("{request}: refused with {status}: {answer}")]
+    Refused {
+        /// The method and the path.
+        request: String,
+        /// The status of the answer.
+        status: u16,
+        /// The body of the answer, or what is wrong with it.
+        answer: String,
+    },
     /// A service ended although it should be running.
     #[error("{service} ended by itself ({status}); its log ends with:\n{tail}")]
     Ended {

@@ -7,7 +7,7 @@ use std::{
     process::Stdio,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     Error,
@@ -16,27 +16,47 @@ use crate::{
     process::{Place, finish, outcome, spawn},
 };
 
+/// How a user of the API server says who it is.
+pub(crate) enum Credential {
+    Certificate(Identity),
+    Token(String),
+}
+
+impl From<Identity> for Credential {
+    fn from(identity: Identity) -> Self {
+        Self::Certificate(identity)
+    }
+}
+
 /// Writes a kubeconfig for one user of the API server at `server`.
-pub(crate) fn write_kubeconfig(path: &Path, server: &str, ca: &Path, user: &Identity) -> Result<(), Error> {
-    let config = serde_json::json!({
+pub(crate) fn write_kubeconfig(path: &Path, server: &str, ca: &Path, user: &Credential) -> Result<(), Error> {
+    let user = match user {
+        Credential::Certificate(Identity { certificate, key }) => {
+            json!({"client-certificate": certificate, "client-key": key})
+        }
+        Credential::Token(token) => json!({"token": token}),
+    };
+    let config = json!({
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": "test", "cluster": {"server": server, "certificate-authority": ca}}],
-        "users": [{"name": "test", "user": {"client-certificate": user.certificate, "client-key": user.key}}],
+        "users": [{"name": "test", "user": user}],
         "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
         "current-context": "test",
     });
     fs::write(path, format!("{config:#}\n")).doing("writing", path)
 }
 
-/// `kubectl` as the cluster's administrator.
+/// `kubectl` as one user: the cluster's administrator, unless a test uses another kubeconfig.
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     kubeconfig: PathBuf,
 }
 
 impl Kubectl {
-    pub(crate) fn new(kubeconfig: &Path) -> Self {
+    /// `kubectl` with this kubeconfig.
+    #[must_use]
+    pub fn new(kubeconfig: &Path) -> Self {
         Self { kubeconfig: kubeconfig.to_owned() }
     }
 

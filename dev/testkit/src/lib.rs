@@ -9,7 +9,9 @@
     reason = "every failure here is the same to a caller: the test cannot go on, and the error says why"
 )]
 
+pub mod cable;
 pub mod certificates;
+mod client;
 pub mod containerd;
 pub mod control_plane;
 mod error;
@@ -17,11 +19,13 @@ pub mod image;
 pub mod kubectl;
 mod network;
 pub mod node;
+pub mod openshift;
 pub mod process;
 pub mod programs;
 pub mod registry;
 pub mod scenario;
 pub mod standin;
 
+pub use cable::Cable;
 pub use control_plane::ControlPlane;
 pub use error::Error;

@@ -59,7 +59,7 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "operator",
-        &["api", "engine", "findings", "flags", "nodeconfig"],
+        &["api", "documents", "engine", "findings", "flags", "nodeconfig"],
         &[
             "futures-util",
             "http-body-util",
@@ -68,7 +68,9 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
             "k8s-openapi",
             "kube",
             "prometheus-client",
+            "rustix",
             "serde",
+            "serde-saphyr",
             "serde_json",
             "sha2",
             "thiserror",

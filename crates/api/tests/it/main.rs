@@ -1,5 +1,6 @@
-//! The files below `deploy/crds` are what the types say, the types need little, and their runtimes are those of the table.
+//! The files below `deploy` are what the types say, the types need little, and their runtimes are those of the table.
 
+mod access;
 mod crds;
 mod dependencies;
 mod runtimes;

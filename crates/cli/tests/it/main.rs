@@ -9,6 +9,7 @@ mod migrate;
 mod no_secret;
 mod program;
 mod pull;
+mod rbac;
 mod render;
 mod status;
 mod streams;

@@ -9,10 +9,14 @@
 //! after its renew deadline; the others count from when they *saw* that write, which is later, and wait for
 //! the whole lease, which is longer. The difference is what a write that the leader began at the last moment may still take.
 
+pub mod clock;
 mod elector;
+mod lease;
 mod record;
 #[cfg(test)]
 mod simulation;
+mod task;
 
 pub use elector::{ElectionStep, Elector, Moment, Timing, TimingError, WriteFailure};
 pub use record::{LeaseRecord, LeaseVersion};
+pub use task::{Election, Ended, Leadership};

@@ -1,4 +1,4 @@
-//! The decision: the kubelet's `CredentialProviderConfig` with the plugin in it, and what became of each entry of `matchImages`.
+//! The decision: what becomes of each entry of `matchImages`, and the kubelet's `CredentialProviderConfig` with the plugin in it.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,26 @@ use pullwright_engine::kubelet::{ImagePattern, PLUGIN};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-/// What the nodes get, and what the object's status says about it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProviderConfigPlan {
-    /// The file as JSON; `None` if the plugin is asked for nothing, so that the file stays as it was without it.
-    pub file: Option<Value>,
+/// What becomes of the entries of `matchImages`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProviderEntries {
     /// The entries that the kubelet asks the plugin for, sorted and each once.
     pub applied: Vec<String>,
     /// The entries that are left out because another provider is asked for the same images.
     pub conflicts: Vec<Conflict>,
     /// The entries that are left out because they cannot do what they say.
     pub invalid: Vec<InvalidEntry>,
+}
+
+/// How the kubelet runs the plugin: what the user of `matchImages` does not decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginSettings {
+    /// For whom the kubelet makes the Pod's token: one of the API server's audiences.
+    pub audience: String,
+    /// The plugin's arguments.
+    pub args: Vec<String>,
+    /// The annotations of the service account that the plugin is told.
+    pub annotation_keys: Vec<String>,
 }
 
 /// An entry that another provider claims too. With two providers for one image the kubelet runs both, and which credential it
@@ -51,26 +60,30 @@ pub enum WhyInvalid {
     EveryHost,
 }
 
-/// Decides the file for the kubelets of a cluster.
-///
-/// `existing` is the file as it is without us, with the cloud's own provider in it, as JSON. It is kept as it is, and the plugin comes
-/// behind what it has. `audience` is for whom the kubelet makes the Pod's token.
+/// Decides about each entry. `existing` are the files as they are without us, with the clouds' own providers in them, as JSON.
 #[must_use]
-pub fn plan(match_images: &[String], existing: Option<&Value>, audience: &str) -> ProviderConfigPlan {
-    let others = other_patterns(existing);
-    let mut plan =
-        ProviderConfigPlan { file: None, applied: Vec::new(), conflicts: Vec::new(), invalid: Vec::new() };
+pub fn entries(match_images: &[String], existing: &[&Value]) -> ProviderEntries {
+    let others: Vec<_> = existing.iter().flat_map(|file| other_patterns(file)).collect();
+    let mut entries = ProviderEntries::default();
     for entry in match_images.iter().collect::<BTreeSet<_>>() {
         match judge(entry, &others) {
-            Ok(None) => plan.applied.push(entry.clone()),
-            Ok(Some(conflict)) => plan.conflicts.push(conflict),
-            Err(why) => plan.invalid.push(InvalidEntry { entry: entry.clone(), why }),
+            Ok(None) => entries.applied.push(entry.clone()),
+            Ok(Some(conflict)) => entries.conflicts.push(conflict),
+            Err(why) => entries.invalid.push(InvalidEntry { entry: entry.clone(), why }),
         }
     }
-    if !plan.applied.is_empty() {
-        plan.file = Some(with_plugin(existing, &plan.applied, audience));
-    }
-    plan
+    entries
+}
+
+/// The kubelet's file with the plugin in it; `None` if the plugin is asked for nothing, so that the file stays as it was without it.
+/// What `existing` holds is kept as it is, and the plugin comes behind it.
+#[must_use]
+pub fn provider_file(
+    existing: Option<&Value>,
+    applied: &[String],
+    settings: &PluginSettings,
+) -> Option<Value> {
+    (!applied.is_empty()).then(|| with_plugin(existing, applied, settings))
 }
 
 /// A provider that is not ours, and one of its patterns.
@@ -79,13 +92,10 @@ struct OtherPattern<'a> {
     pattern: ImagePattern,
 }
 
-fn providers(file: Option<&Value>) -> impl Iterator<Item = &Value> {
-    file.and_then(|file| file["providers"].as_array()).into_iter().flatten()
-}
-
-fn other_patterns(existing: Option<&Value>) -> Vec<OtherPattern<'_>> {
+fn other_patterns(existing: &Value) -> Vec<OtherPattern<'_>> {
     let mut patterns = Vec::new();
-    for provider in providers(existing).filter(|provider| provider["name"] != PLUGIN) {
+    let providers = existing["providers"].as_array().into_iter().flatten();
+    for provider in providers.filter(|provider| provider["name"] != PLUGIN) {
         let name = provider["name"].as_str().unwrap_or_default();
         for pattern in provider["matchImages"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             // One that the kubelet refuses matches nothing, and is the business of whoever wrote it.
@@ -111,22 +121,28 @@ fn judge(entry: &str, others: &[OtherPattern<'_>]) -> Result<Option<Conflict>, W
 
 /// The file with the plugin behind all that it has. A plugin that is in it already keeps its place and its settings, so that an
 /// administrator may have changed those.
-fn with_plugin(existing: Option<&Value>, match_images: &[String], audience: &str) -> Value {
+fn with_plugin(existing: Option<&Value>, match_images: &[String], settings: &PluginSettings) -> Value {
     let mut file = existing.cloned().unwrap_or_else(|| {
         json!({"apiVersion": "kubelet.config.k8s.io/v1", "kind": "CredentialProviderConfig", "providers": []})
     });
-    let plugin = json!({
+    let mut plugin = json!({
         "name": PLUGIN,
         "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
         "matchImages": match_images,
         // The answer is empty, or holds for one pull only: there is nothing to keep.
         "defaultCacheDuration": "0s",
         "tokenAttributes": {
-            "serviceAccountTokenAudience": audience,
+            "serviceAccountTokenAudience": settings.audience,
             "cacheType": "Token",
             "requireServiceAccount": false,
         },
     });
+    if !settings.args.is_empty() {
+        plugin["args"] = json!(settings.args);
+    }
+    if !settings.annotation_keys.is_empty() {
+        plugin["tokenAttributes"]["optionalServiceAccountAnnotationKeys"] = json!(settings.annotation_keys);
+    }
     if !file["providers"].is_array() {
         file["providers"] = json!([]);
     }

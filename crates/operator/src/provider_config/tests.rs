@@ -7,46 +7,25 @@ use super::*;
 
 const AUDIENCE: &str = "https://kubernetes.default.svc";
 
-/// The providers that OpenShift's templates bring, by platform.
 fn template(platform: &str) -> Option<Value> {
-    let (name, patterns, cache, args): (_, &[&str], _, &[&str]) = match platform {
-        "AWS" => (
-            "ecr-credential-provider",
-            &[
-                "*.dkr.ecr.*.amazonaws.com",
-                "*.dkr.ecr.*.amazonaws.com.cn",
-                "*.dkr.ecr-fips.*.amazonaws.com",
-                "*.dkr.ecr.us-iso-east-1.c2s.ic.gov",
-                "*.dkr.ecr.us-isob-east-1.sc2s.sgov.gov",
-            ],
-            "12h",
-            &[],
-        ),
-        "GCP" => (
-            "gcr-credential-provider",
-            &["gcr.io", "*.gcr.io", "*.pkg.dev", "container.cloud.google.com"],
-            "1m",
-            &["get-credentials", "--v=3"],
-        ),
-        "Azure" => (
-            "acr-credential-provider",
-            &["*.azurecr.io", "*.azurecr.cn", "*.azurecr.de", "*.azurecr.us"],
-            "10m",
-            &["/etc/kubernetes/cloud.conf"],
-        ),
-        _ => return None,
-    };
-    Some(json!({
-        "apiVersion": "kubelet.config.k8s.io/v1",
-        "kind": "CredentialProviderConfig",
-        "providers": [{
-            "name": name,
-            "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
-            "matchImages": patterns,
-            "defaultCacheDuration": cache,
-            "args": args,
-        }],
-    }))
+    Platform::from_openshift(platform).providers()
+}
+
+/// The decision and its file, for a node whose own file gets the plugin.
+struct ProviderConfigPlan {
+    file: Option<Value>,
+    applied: Vec<String>,
+    conflicts: Vec<Conflict>,
+    invalid: Vec<InvalidEntry>,
+}
+
+fn plan(match_images: &[String], existing: Option<&Value>, audience: &str) -> ProviderConfigPlan {
+    let settings =
+        PluginSettings { audience: audience.to_owned(), args: Vec::new(), annotation_keys: Vec::new() };
+    let ProviderEntries { applied, conflicts, invalid } =
+        entries(match_images, &existing.into_iter().collect::<Vec<_>>());
+    let file = provider_file(existing, &applied, &settings);
+    ProviderConfigPlan { file, applied, conflicts, invalid }
 }
 
 fn planned(platform: &str, match_images: &[&str]) -> ProviderConfigPlan {

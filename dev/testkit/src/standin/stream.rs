@@ -5,8 +5,6 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::certificates::Identity;
@@ -14,14 +12,7 @@ use crate::{Error, error::Doing as _};
 
 /// Returns the TLS configuration of a server with this identity.
 pub(super) fn tls(identity: &Identity) -> Result<Arc<ServerConfig>, Error> {
-    let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(&identity.certificate)
-        .map_err(io::Error::other)
-        .doing("reading", &identity.certificate)?
-        .collect();
-    let certificates = certificates.map_err(io::Error::other).doing("reading", &identity.certificate)?;
-    let key = PrivateKeyDer::from_pem_file(&identity.key)
-        .map_err(io::Error::other)
-        .doing("reading", &identity.key)?;
+    let (certificates, key) = identity.load()?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(certificates, key))

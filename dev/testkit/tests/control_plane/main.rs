@@ -1,5 +1,13 @@
 //! A control plane from nothing: what the tests of other crates rely on.
 
+mod access;
+mod audit;
+mod cable;
+mod history;
+mod many;
+mod openshift;
+mod process;
+
 use std::{error::Error, fs, path::PathBuf};
 
 use pullwright_testkit::ControlPlane;

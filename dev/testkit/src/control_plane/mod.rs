@@ -1,5 +1,10 @@
 //! etcd and kube-apiserver, and kube-controller-manager for tests that need controllers.
 
+mod access;
+mod audit;
+mod history;
+mod many;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -11,9 +16,12 @@ use crate::{
     Error,
     certificates::{Authority, Keys},
     error::Doing,
-    kubectl::{Kubectl, write_kubeconfig},
+    kubectl::write_kubeconfig,
     process::{Place, Service, free_ports},
 };
+
+pub use audit::{AuditEntry, AuditLog, AuditMark, Completed};
+pub use many::node;
 
 /// The audience and issuer of service account tokens.
 pub const AUDIENCE: &str = "https://kubernetes.default.svc";
@@ -85,7 +93,7 @@ impl ControlPlane {
             started_in: Duration::ZERO,
         };
         let admin = this.authority.client("admin", "admin", Some("system:masters"))?;
-        write_kubeconfig(&this.kubeconfig, &this.server(), &this.ca(), &admin)?;
+        write_kubeconfig(&this.kubeconfig, &this.server(), &this.ca(), &admin.into())?;
         this.start_etcd()?;
         this.start_api_server()?;
         this.started_in = begun.elapsed();
@@ -116,30 +124,10 @@ impl ControlPlane {
         &self.authority
     }
 
-    /// The administrator's kubeconfig.
+    /// What kube-apiserver was asked since the control plane was started.
     #[must_use]
-    pub fn kubeconfig(&self) -> &Path {
-        &self.kubeconfig
-    }
-
-    /// `kubectl` as the administrator.
-    #[must_use]
-    pub fn kubectl(&self) -> Kubectl {
-        Kubectl::new(&self.kubeconfig)
-    }
-
-    /// Writes a kubeconfig for a component that runs next to kube-apiserver.
-    pub fn component_kubeconfig(
-        &self,
-        component: &str,
-        user: &str,
-        group: Option<&str>,
-    ) -> Result<PathBuf, Error> {
-        let identity = self.authority.client(component, user, group)?;
-        let path = self.root.join(format!("{component}.kubeconfig"));
-        let server = format!("https://127.0.0.1:{}", self.ports.api);
-        write_kubeconfig(&path, &server, &self.ca(), &identity)?;
-        Ok(path)
+    pub fn audit_log(&self) -> AuditLog {
+        AuditLog::new(self.root.join("audit"))
     }
 
     /// Starts kube-controller-manager, for default service accounts, garbage collection and the deletion of namespaces.
@@ -218,7 +206,8 @@ impl ControlPlane {
             // For `kubectl logs` and `exec`.
             .arg(flag("kubelet-client-certificate", &admin.certificate))
             .arg(flag("kubelet-client-key", &admin.key))
-            .args(["--kubelet-preferred-address-types=InternalIP", "--v=2"]);
+            .args(["--kubelet-preferred-address-types=InternalIP", "--v=2"])
+            .args(self.audit_log().flags()?);
         let mut service = Service::start("kube-apiserver", command, &self.root.join("logs"))?;
         let kubectl = self.kubectl();
         service.wait("is ready", STARTS_WITHIN, || {

@@ -1,0 +1,249 @@
+//! The caches that the decision about the nodes is made from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Node;
+use kube::core::DeserializeGuard;
+use kube::runtime::watcher;
+use kube::{Api, Client, Resource};
+use pullwright_api::openshift::{
+    BUILT_IN_POOL, ClusterVersion, Infrastructure, MachineConfig, MachineConfigPool, singleton,
+};
+use pullwright_api::{
+    Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, NodeConfiguration, NodeState,
+    SINGLETON, names, v1,
+};
+use pullwright_engine::mirrors::{MirrorSet, RegistrySources};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::facts::{NodeFacts, NodeStateFacts};
+use super::objects;
+use super::observed::{Observed, ObservedDelivery, PoolFacts, RenderedConfig, UserKind, UserObject};
+use crate::cache::{Cache, CacheState, Trim};
+use crate::metrics::Metrics;
+use crate::provider_config::Platform;
+use crate::write::OwnObject;
+
+/// How files get to the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryMode {
+    /// By the node agent.
+    NodeAgent,
+    /// By OpenShift's Machine Config Operator.
+    MachineConfig,
+}
+
+/// The caches.
+pub(crate) struct Caches {
+    digest_sets: Cache<UserObject<MirrorSet>>,
+    tag_sets: Cache<UserObject<MirrorSet>>,
+    policies: Cache<UserObject<MirrorSet>>,
+    images: Cache<UserObject<RegistrySources>>,
+    providers: Cache<UserObject<Vec<String>>>,
+    nodes: Cache<NodeFacts>,
+    delivery: DeliveryCaches,
+}
+
+enum DeliveryCaches {
+    NodeAgent {
+        own: Cache<OwnObject>,
+        states: Cache<NodeStateFacts>,
+    },
+    MachineConfig {
+        own: Cache<OwnObject>,
+        pools: Cache<PoolFacts>,
+        infrastructure: Cache<String>,
+        version: Cache<String>,
+    },
+}
+
+/// Starts caches that tell one controller of changes.
+struct Starter<'a> {
+    client: &'a Client,
+    changed: &'a Arc<Notify>,
+    metrics: &'a Metrics,
+}
+
+impl Starter<'_> {
+    fn start<K, T>(&self, kind: &'static str, config: watcher::Config, trim: Trim<K, T>) -> Cache<T>
+    where
+        K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static,
+        T: PartialEq + Send + Sync + 'static,
+    {
+        let api: Api<DeserializeGuard<K>> = Api::all(self.client.clone());
+        Cache::start(kind, api, config, trim, Arc::clone(self.changed), self.metrics.clone())
+    }
+}
+
+impl Caches {
+    pub(crate) fn start(
+        client: &Client,
+        mode: DeliveryMode,
+        changed: &Arc<Notify>,
+        metrics: &Metrics,
+    ) -> Self {
+        let starter = Starter { client, changed, metrics };
+        let all = watcher::Config::default;
+        let only = |name: &str| all().fields(&format!("metadata.name={name}"));
+        let own = || all().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
+        let delivery = match mode {
+            DeliveryMode::NodeAgent => DeliveryCaches::NodeAgent {
+                own: starter.start("NodeConfiguration", own(), |object: NodeConfiguration| {
+                    own_object(&object, &object.metadata, objects::node_configuration_content)
+                }),
+                states: starter.start("NodeState", all(), |state: NodeState| state.into()),
+            },
+            DeliveryMode::MachineConfig => DeliveryCaches::MachineConfig {
+                own: starter.start("MachineConfig", own(), |object: MachineConfig| {
+                    own_object(&object, &object.metadata, objects::machine_config_content)
+                }),
+                pools: starter.start(
+                    "MachineConfigPool",
+                    all().labels(BUILT_IN_POOL),
+                    |pool: MachineConfigPool| pool.into(),
+                ),
+                infrastructure: starter.start(
+                    "Infrastructure",
+                    only(singleton::INFRASTRUCTURE),
+                    |object: Infrastructure| object.status.unwrap_or_default().platform_status.type_,
+                ),
+                version: starter.start(
+                    "ClusterVersion",
+                    only(singleton::CLUSTER_VERSION),
+                    |object: ClusterVersion| object.status.unwrap_or_default().desired.image,
+                ),
+            },
+        };
+        Self {
+            digest_sets: starter.start("ImageDigestMirrorSet", all(), |object: ImageDigestMirrorSet| {
+                let conditions = object.status.clone().unwrap_or_default().conditions;
+                let metadata = object.metadata.clone();
+                UserObject::new(UserKind::ImageDigestMirrorSet, metadata, conditions, object.into())
+            }),
+            tag_sets: starter.start("ImageTagMirrorSet", all(), |object: ImageTagMirrorSet| {
+                let conditions = object.status.clone().unwrap_or_default().conditions;
+                let metadata = object.metadata.clone();
+                UserObject::new(UserKind::ImageTagMirrorSet, metadata, conditions, object.into())
+            }),
+            policies: starter.start("ImageContentSourcePolicy", all(), |object: ImageContentSourcePolicy| {
+                let conditions = object.status.clone().unwrap_or_default().conditions;
+                let metadata = object.metadata.clone();
+                UserObject::new(UserKind::ImageContentSourcePolicy, metadata, conditions, object.into())
+            }),
+            images: starter.start("Image", only(SINGLETON), |object: Image| {
+                UserObject::new(UserKind::Image, object.metadata.clone(), Vec::new(), object.into())
+            }),
+            providers: starter.start(
+                "CRIOCredentialProviderConfig",
+                only(SINGLETON),
+                |object: v1::CRIOCredentialProviderConfig| {
+                    let images =
+                        object.spec.match_images.unwrap_or_default().into_iter().map(|image| image.0);
+                    let conditions = object.status.unwrap_or_default().conditions;
+                    UserObject::new(UserKind::ProviderConfig, object.metadata, conditions, images.collect())
+                },
+            ),
+            nodes: starter.start("Node", all(), |node: Node| node.into()),
+            delivery,
+        }
+    }
+
+    /// The kinds that must still be read before anything can be decided. A decision without them would take their part off the nodes.
+    pub(crate) fn missing(&self) -> Vec<&'static str> {
+        let mut states = vec![
+            (self.digest_sets.kind(), self.digest_sets.state()),
+            (self.tag_sets.kind(), self.tag_sets.state()),
+            (self.policies.kind(), self.policies.state()),
+            (self.images.kind(), self.images.state()),
+            (self.providers.kind(), self.providers.state()),
+            (self.nodes.kind(), self.nodes.state()),
+        ];
+        match &self.delivery {
+            DeliveryCaches::NodeAgent { own, states: nodes } => {
+                states.extend([(own.kind(), own.state()), (nodes.kind(), nodes.state())]);
+            }
+            DeliveryCaches::MachineConfig { own, pools, infrastructure, version } => states.extend([
+                (own.kind(), own.state()),
+                (pools.kind(), pools.state()),
+                (infrastructure.kind(), infrastructure.state()),
+                (version.kind(), version.state()),
+            ]),
+        }
+        let missing = |state| matches!(state, CacheState::Cold | CacheState::Forbidden);
+        states.into_iter().filter(|(_, state)| missing(*state)).map(|(kind, _)| kind).collect()
+    }
+
+    /// The rendered configurations that the pools want, which are read one by one since they are large and never change.
+    pub(crate) fn rendered_names(&self) -> BTreeSet<String> {
+        match &self.delivery {
+            DeliveryCaches::NodeAgent { .. } => BTreeSet::new(),
+            DeliveryCaches::MachineConfig { pools, .. } => {
+                let targets = pools.snapshot().into_iter().map(|pool| pool.target.clone());
+                targets.filter(|target| !target.is_empty()).collect()
+            }
+        }
+    }
+
+    pub(crate) fn observe(
+        &self,
+        rendered: &BTreeMap<String, Arc<RenderedConfig>>,
+        without_conditions: &BTreeSet<UserKind>,
+    ) -> Observed {
+        let mut mirror_sets = self.digest_sets.snapshot();
+        mirror_sets.extend(self.tag_sets.snapshot());
+        mirror_sets.extend(self.policies.snapshot());
+        let mut unparsable = Vec::new();
+        unparsable.extend(unreadable(UserKind::ImageDigestMirrorSet, &self.digest_sets));
+        unparsable.extend(unreadable(UserKind::ImageTagMirrorSet, &self.tag_sets));
+        unparsable.extend(unreadable(UserKind::ImageContentSourcePolicy, &self.policies));
+        unparsable.extend(unreadable(UserKind::Image, &self.images));
+        unparsable.extend(unreadable(UserKind::ProviderConfig, &self.providers));
+        Observed {
+            mirror_sets,
+            image: self.images.snapshot().into_iter().next(),
+            provider: self.providers.snapshot().into_iter().next(),
+            unparsable,
+            without_conditions: without_conditions.clone(),
+            nodes: self.nodes.snapshot(),
+            delivery: match &self.delivery {
+                DeliveryCaches::NodeAgent { own, states } => ObservedDelivery::NodeAgent {
+                    own: own.snapshot().iter().map(|own| OwnObject::clone(own)).collect(),
+                    states: states.snapshot(),
+                },
+                DeliveryCaches::MachineConfig { own, pools, infrastructure, version } => {
+                    let platform = infrastructure.snapshot().into_iter().next();
+                    ObservedDelivery::MachineConfig {
+                        own: own.snapshot().iter().map(|own| OwnObject::clone(own)).collect(),
+                        pools: pools.snapshot(),
+                        rendered: rendered.clone(),
+                        platform: Platform::from_openshift(platform.as_deref().map_or("", String::as_str)),
+                        release_image: version.snapshot().first().map(|image| String::clone(image)),
+                    }
+                }
+            },
+        }
+    }
+}
+
+fn unreadable<T: PartialEq + Send + Sync + 'static>(
+    kind: UserKind,
+    cache: &Cache<T>,
+) -> Vec<(UserKind, String, String)> {
+    cache.with(|kept| {
+        let unparsable = kept.unparsable().iter();
+        unparsable.map(|(key, why)| (kind, key.name.clone(), why.clone())).collect()
+    })
+}
+
+fn own_object(
+    object: &impl Serialize,
+    metadata: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    content: fn(&Value) -> Value,
+) -> OwnObject {
+    let value = serde_json::to_value(object).unwrap_or_default();
+    OwnObject::new(metadata, &content(&value))
+}

@@ -1,0 +1,22 @@
+//! The controller of the nodes: from mirror sets, `Image/cluster` and `CRIOCredentialProviderConfig` to what every node should have.
+
+mod caches;
+mod decide;
+mod discover;
+mod facts;
+mod objects;
+mod observed;
+mod run;
+mod settings;
+mod statuses;
+#[cfg(test)]
+mod tests;
+
+pub use caches::DeliveryMode;
+pub use decide::{Decision, NodeCount, Target, decide};
+pub use discover::delivery_mode;
+pub use facts::{FoundRuntime, NodeFacts, NodeStateFacts};
+pub use observed::{Observed, ObservedDelivery, PoolFacts, RenderedConfig, UserKind, UserObject};
+pub use run::NodesController;
+pub use settings::NodeSettings;
+pub use statuses::{StatusWrite, Statuses, statuses};

@@ -1,0 +1,246 @@
+//! The pass of the controller: observe, decide, write the delivery objects, then say what became of everything.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, stream};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::ApiResource;
+use kube::{Api, Client};
+use pullwright_api::NodeConfiguration;
+use pullwright_api::openshift::MachineConfig;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::caches::{Caches, DeliveryMode};
+use super::decide::{Decision, decide};
+use super::discover;
+use super::observed::{RenderedConfig, UserKind};
+use super::settings::NodeSettings;
+use super::statuses::{Statuses, statuses};
+use crate::category::{Category, message};
+use crate::controller::{Controller, Pass};
+use crate::metrics::Metrics;
+use crate::write::{WriteError, Writer};
+
+/// How many statuses are written at a time.
+const AT_A_TIME: usize = 8;
+/// How often a status is written of which only the number of nodes is new.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
+/// For how long it is remembered what the definitions of the kinds have.
+const DEFINITIONS_HOLD: Duration = Duration::from_mins(10);
+
+/// The controller of the nodes.
+pub struct NodesController {
+    client: Client,
+    mode: DeliveryMode,
+    settings: NodeSettings,
+    caches: Arc<Caches>,
+    writer: Writer,
+    metrics: Metrics,
+    rendered: BTreeMap<String, Arc<RenderedConfig>>,
+    without_conditions: Option<(Instant, BTreeSet<UserKind>)>,
+    /// What was said in Events and is still so.
+    said: HashSet<String>,
+    progress: Option<Instant>,
+}
+
+impl NodesController {
+    /// Starts the controller's caches. It tells `changed` when there is something to do.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        mode: DeliveryMode,
+        settings: NodeSettings,
+        writer: Writer,
+        metrics: Metrics,
+        changed: &Arc<Notify>,
+    ) -> Self {
+        let caches = Arc::new(Caches::start(&client, mode, changed, &metrics));
+        Self {
+            client,
+            mode,
+            settings,
+            caches,
+            writer,
+            metrics,
+            rendered: BTreeMap::new(),
+            without_conditions: None,
+            said: HashSet::new(),
+            progress: None,
+        }
+    }
+
+    /// Tells which kinds still have to be read before this replica could lead.
+    pub fn missing(&self) -> impl Fn() -> Vec<&'static str> + Send + Sync + use<> {
+        let caches = Arc::clone(&self.caches);
+        move || caches.missing()
+    }
+
+    fn delivery_kind(&self) -> ApiResource {
+        match self.mode {
+            DeliveryMode::NodeAgent => ApiResource::erase::<NodeConfiguration>(&()),
+            DeliveryMode::MachineConfig => ApiResource::erase::<MachineConfig>(&()),
+        }
+    }
+
+    /// Reads the rendered configurations that were not read yet.
+    async fn read_rendered(&mut self) -> bool {
+        let names = self.caches.rendered_names();
+        self.rendered.retain(|name, _| names.contains(name));
+        let api: Api<MachineConfig> = Api::all(self.client.clone());
+        let mut complete = true;
+        for name in names {
+            if self.rendered.contains_key(&name) {
+                continue;
+            }
+            match api.get_opt(&name).await {
+                Ok(Some(config)) => {
+                    self.rendered.insert(name, Arc::new(RenderedConfig::from(&config)));
+                }
+                // It was named a moment ago and will be there, or another one will be named.
+                Ok(None) => complete = false,
+                Err(error) => {
+                    self.failed(
+                        Category::of(&error),
+                        &format!("reading MachineConfig {name}: {}", message(&error)),
+                    );
+                    complete = false;
+                }
+            }
+        }
+        complete
+    }
+
+    async fn without_conditions(&mut self) -> BTreeSet<UserKind> {
+        if let Some((read, kinds)) = &self.without_conditions
+            && read.elapsed() < DEFINITIONS_HOLD
+        {
+            return kinds.clone();
+        }
+        let kinds = discover::without_conditions(&self.client).await;
+        self.without_conditions = Some((Instant::now(), kinds.clone()));
+        kinds
+    }
+
+    /// Carries out the writes of delivery objects. Returns the failures, by object.
+    async fn deliver(&self, decision: &Decision) -> BTreeMap<String, (Category, String)> {
+        let kind = self.delivery_kind();
+        let mut failures = BTreeMap::new();
+        for write in &decision.writes {
+            let Err(error) = self.writer.carry_out(&kind, write).await else { continue };
+            if let Some(category) = error.category() {
+                self.failed(category, &error.to_string());
+                failures.insert(write.key().name.clone(), (category, error.to_string()));
+            }
+        }
+        failures
+    }
+
+    /// Says what is new. Returns whether everything was said, and when to say what can wait.
+    async fn say(&mut self, statuses: Statuses) -> (bool, Option<Duration>) {
+        let mut again = None;
+        let since = self.progress.map(|at| at.elapsed());
+        let mut writes = statuses.conditions;
+        if let Some(wait) = since.and_then(|since| PROGRESS_INTERVAL.checked_sub(since)) {
+            let before = writes.len();
+            writes.retain(|write| !write.only_progress);
+            again = (writes.len() < before).then_some(wait);
+        }
+        if writes.iter().any(|write| write.kind == UserKind::ProviderConfig) {
+            self.progress = Some(Instant::now());
+        }
+        let writer = &self.writer;
+        let results: Vec<Result<(), WriteError>> = stream::iter(writes)
+            .map(|write| async move {
+                let conditions = serde_json::to_value(&write.conditions).unwrap_or_default();
+                writer.conditions(&write.kind.resource(), &write.name, &write.uid, &conditions).await
+            })
+            .buffer_unordered(AT_A_TIME)
+            .collect()
+            .await;
+        let mut complete = true;
+        for error in results.into_iter().filter_map(Result::err) {
+            complete &= self.report(&error);
+        }
+        let mut said = HashSet::new();
+        for event in statuses.events {
+            let key = format!("{:?}", (&event.regarding, &event.reason, &event.note));
+            if !self.said.contains(&key)
+                && let Err(error) = self.writer.event(&event).await
+            {
+                complete &= self.report(&error);
+                continue;
+            }
+            said.insert(key);
+        }
+        self.said = said;
+        (complete, again)
+    }
+
+    /// Reports a failure. Returns whether there is no use in trying again soon.
+    fn report(&self, error: &WriteError) -> bool {
+        let Some(category) = error.category() else { return true };
+        self.failed(category, &error.to_string());
+        // Whoever owns the conditions will not give them up because we ask again; the object's next change is soon enough.
+        category == Category::ForeignObject
+    }
+
+    fn failed(&self, category: Category, what: &str) {
+        self.metrics.error(Self::NAME, category);
+        tracing::error!(controller = Self::NAME, reason = %category, "{what}");
+    }
+
+    fn count(&self, decision: &Decision) {
+        for target in &decision.targets {
+            let nodes = target.nodes;
+            let waiting = nodes.total.saturating_sub(nodes.updated + nodes.failed);
+            self.metrics.nodes(&target.name, "updated", nodes.updated);
+            self.metrics.nodes(&target.name, "failed", nodes.failed);
+            self.metrics.nodes(&target.name, "waiting", waiting);
+        }
+    }
+}
+
+impl Controller for NodesController {
+    const NAME: &'static str = "nodes";
+
+    async fn pass(&mut self) -> Pass {
+        let missing = self.caches.missing();
+        if !missing.is_empty() {
+            tracing::warn!(
+                controller = Self::NAME,
+                "waiting for objects of these kinds: {}",
+                missing.join(", ")
+            );
+            return Pass { failed: true, again: None };
+        }
+        let complete = self.read_rendered().await;
+        let without_conditions = self.without_conditions().await;
+        let observed = self.caches.observe(&self.rendered, &without_conditions);
+        let decision = decide(&observed, &self.settings);
+        if let Some((category, why)) = &decision.held {
+            self.failed(*category, &format!("nothing is delivered: {why}"));
+        }
+        let failures = self.deliver(&decision).await;
+        for target in &decision.targets {
+            if let Some((category, why)) = &target.refused {
+                self.metrics.error(Self::NAME, *category);
+                tracing::error!(controller = Self::NAME, reason = %category, target = target.name, "{why}");
+            }
+            for finding in &target.unsupported {
+                tracing::warn!(
+                    controller = Self::NAME,
+                    target = target.name,
+                    "{}: {}",
+                    finding.at,
+                    finding.message
+                );
+            }
+        }
+        self.count(&decision);
+        let (said, again) = self.say(statuses(&observed, &decision, &failures, Timestamp::now())).await;
+        Pass { failed: !(complete && failures.is_empty() && said), again }
+    }
+}

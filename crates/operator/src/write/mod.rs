@@ -1,0 +1,7 @@
+//! Writing to the API: which writes bring the operator's objects to where they should be, and the one place that carries writes out.
+
+mod objects;
+mod writer;
+
+pub use objects::{Fingerprint, ObjectWrite, OwnObject, WantedObject, writes};
+pub use writer::{EventNote, WriteError, Writer};

@@ -1,0 +1,268 @@
+//! The one place that writes: only while this replica leads, within the time that the lease leaves, and never over what is not ours.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Api, Client, ResourceExt as _};
+use pullwright_api::names::{MANAGED_BY, OPERATOR};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+use tokio::time::timeout;
+
+use super::objects::{ObjectWrite, OwnObject, WantedObject};
+use crate::cache::ObjectKey;
+use crate::category::{Category, message};
+use crate::leader::Leadership;
+use crate::metrics::Metrics;
+
+/// The longest note that the API takes in an Event.
+const NOTE_LIMIT: usize = 1024;
+
+/// Why a write did not happen, or may not have happened.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum WriteError {
+    /// Another replica leads, or nobody does.
+    #[error("this replica does not lead")]
+    NotLeading,
+    /// It failed.
+    #[error("{verb} {kind} {name}: {why}")]
+    Failed {
+        /// What was to be done.
+        verb: &'static str,
+        /// The kind of the object.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// The category.
+        category: Category,
+        /// What the API server says.
+        why: String,
+    },
+}
+
+impl WriteError {
+    /// The category, if it is a failure.
+    #[must_use]
+    pub fn category(&self) -> Option<Category> {
+        match self {
+            Self::NotLeading => None,
+            Self::Failed { category, .. } => Some(*category),
+        }
+    }
+}
+
+/// Something to say about an object, where its status has no room for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventNote {
+    /// The object.
+    pub regarding: ObjectReference,
+    /// Why, in one word.
+    pub reason: String,
+    /// What is to be said.
+    pub note: String,
+    /// Whether it is a warning.
+    pub warning: bool,
+}
+
+/// Writes for the controllers.
+#[derive(Clone)]
+pub struct Writer {
+    client: Client,
+    leadership: Leadership,
+    metrics: Metrics,
+    identity: String,
+    closed: Arc<AtomicBool>,
+}
+
+impl Writer {
+    /// A writer for a replica of this name.
+    #[must_use]
+    pub fn new(client: Client, leadership: Leadership, metrics: Metrics, identity: &str) -> Self {
+        Self { client, leadership, metrics, identity: identity.to_owned(), closed: Arc::default() }
+    }
+
+    /// Whether a write may begin: this replica leads, and is not about to end.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        !self.closed.load(Ordering::Relaxed) && self.leadership.may_write()
+    }
+
+    /// Lets no further write begin.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Carries out a write of one of the operator's own objects.
+    ///
+    /// # Errors
+    /// If this replica does not lead, if an object of that name is somebody else's, or if the API server does not do it.
+    pub async fn carry_out(&self, kind: &ApiResource, write: &ObjectWrite) -> Result<(), WriteError> {
+        match write {
+            ObjectWrite::Create(wanted) => self.create(kind, wanted).await,
+            ObjectWrite::Replace(wanted, present) => self.replace(kind, wanted, present).await,
+            ObjectWrite::Delete(present) => self.delete(kind, present).await,
+        }
+    }
+
+    /// Sets the conditions of an object that users write. Conditions of other writers stay as they are.
+    ///
+    /// # Errors
+    /// As [`Self::carry_out`].
+    pub async fn conditions(
+        &self,
+        kind: &ApiResource,
+        name: &str,
+        uid: &str,
+        conditions: &Value,
+    ) -> Result<(), WriteError> {
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), kind);
+        let body = json!({
+            "apiVersion": kind.api_version, "kind": kind.kind,
+            // With its uid, a late write cannot be taken for one of an object that was created anew.
+            "metadata": {"name": name, "uid": uid},
+            "status": {"conditions": conditions},
+        });
+        let (parameters, patch) = (PatchParams::apply(OPERATOR), Patch::Apply(&body));
+        self.send("patch status of", kind, name, api.patch_status(name, &parameters, &patch)).await.map(drop)
+    }
+
+    /// Says something about an object. What was said already, also by another replica, is not said again.
+    ///
+    /// # Errors
+    /// As [`Self::carry_out`].
+    pub async fn event(&self, said: &EventNote) -> Result<(), WriteError> {
+        let name = said.regarding.name.clone().unwrap_or_default();
+        let namespace = said.regarding.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        let digest = Sha256::digest(format!("{:?}", (&said.regarding, &said.reason, &said.note)));
+        let suffix: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let event = Event {
+            metadata: ObjectMeta {
+                // The name of an object can be as long as that of an Event.
+                name: Some(format!("{}.{suffix}", name.get(..200).unwrap_or(&name))),
+                namespace: Some(namespace.clone()),
+                ..ObjectMeta::default()
+            },
+            action: Some("Reconcile".to_owned()),
+            event_time: Some(MicroTime(Timestamp::now())),
+            note: Some(shortened(&said.note)),
+            reason: Some(said.reason.clone()),
+            regarding: Some(said.regarding.clone()),
+            reporting_controller: Some(OPERATOR.to_owned()),
+            reporting_instance: Some(self.identity.chars().take(128).collect()),
+            type_: Some(if said.warning { "Warning" } else { "Normal" }.to_owned()),
+            ..Event::default()
+        };
+        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
+        let kind = ApiResource::erase::<Event>(&());
+        match self.send("create", &kind, &name, api.create(&PostParams::default(), &event)).await {
+            Err(WriteError::Failed { category: Category::Conflict, .. }) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    async fn create(&self, kind: &ApiResource, wanted: &WantedObject) -> Result<(), WriteError> {
+        let (api, name) = (self.api(kind, &wanted.key), &wanted.key.name);
+        let present = self.send("get", kind, name, api.get_metadata_opt(name)).await?;
+        if let Some(present) = present {
+            let ours = present.labels().get(MANAGED_BY).is_some_and(|by| by == OPERATOR);
+            let (category, why) = if ours {
+                (Category::Conflict, "it exists already; the watch has not shown it yet".to_owned())
+            } else {
+                (
+                    Category::ForeignObject,
+                    format!(
+                        "an object of this name exists and does not carry the label {MANAGED_BY}={OPERATOR}; \
+                         delete or rename it, or add the label to hand it over"
+                    ),
+                )
+            };
+            return Err(failed("create", kind, name, category, why));
+        }
+        // By apply and not by POST, since RBAC can be limited to one name only for this verb. Without force: if somebody creates
+        // another object of this name meanwhile, its owner keeps its fields.
+        let (parameters, patch) = (PatchParams::apply(OPERATOR), Patch::Apply(&wanted.body));
+        self.send("create", kind, name, api.patch(name, &parameters, &patch)).await.map(drop)
+    }
+
+    async fn replace(
+        &self,
+        kind: &ApiResource,
+        wanted: &WantedObject,
+        present: &OwnObject,
+    ) -> Result<(), WriteError> {
+        let (api, name) = (self.api(kind, &wanted.key), &wanted.key.name);
+        let mut body = wanted.body.clone();
+        body["metadata"]["uid"] = json!(present.uid);
+        body["metadata"]["resourceVersion"] = json!(present.resource_version);
+        // With force: the object is ours as a whole, and whoever changed it by hand is overruled, as documented.
+        let (parameters, patch) = (PatchParams::apply(OPERATOR).force(), Patch::Apply(&body));
+        self.send("patch", kind, name, api.patch(name, &parameters, &patch)).await.map(drop)
+    }
+
+    async fn delete(&self, kind: &ApiResource, present: &OwnObject) -> Result<(), WriteError> {
+        let (api, name) = (self.api(kind, &present.key), &present.key.name);
+        let preconditions = Preconditions {
+            uid: Some(present.uid.clone()),
+            resource_version: Some(present.resource_version.clone()),
+        };
+        let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        match self.send("delete", kind, name, api.delete(name, &parameters)).await {
+            // It is gone, which is what was wanted.
+            Err(WriteError::Failed { category: Category::Refused, why, .. }) if why.contains("not found") => {
+                Ok(())
+            }
+            other => other.map(drop),
+        }
+    }
+
+    fn api(&self, kind: &ApiResource, key: &ObjectKey) -> Api<DynamicObject> {
+        if key.namespace.is_empty() {
+            Api::all_with(self.client.clone(), kind)
+        } else {
+            Api::namespaced_with(self.client.clone(), &key.namespace, kind)
+        }
+    }
+
+    /// Sends a request that is, or leads to, a write.
+    async fn send<T>(
+        &self,
+        verb: &'static str,
+        kind: &ApiResource,
+        name: &str,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, WriteError> {
+        if !self.leads() {
+            return Err(WriteError::NotLeading);
+        }
+        match timeout(self.leadership.write_timeout(), request).await {
+            Ok(Ok(answer)) => {
+                if verb != "get" {
+                    self.metrics.wrote(&kind.kind, verb);
+                    tracing::info!(kind = kind.kind, name, "{verb}");
+                }
+                Ok(answer)
+            }
+            Ok(Err(error)) => Err(failed(verb, kind, name, Category::of(&error), message(&error))),
+            Err(_) => Err(failed(verb, kind, name, Category::ApiUnavailable, "no answer in time".to_owned())),
+        }
+    }
+}
+
+fn failed(verb: &'static str, kind: &ApiResource, name: &str, category: Category, why: String) -> WriteError {
+    WriteError::Failed { verb, kind: kind.kind.clone(), name: name.to_owned(), category, why }
+}
+
+fn shortened(note: &str) -> String {
+    if note.len() <= NOTE_LIMIT {
+        return note.to_owned();
+    }
+    let end = (0..=NOTE_LIMIT - '…'.len_utf8()).rev().find(|end| note.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…", &note[..end])
+}

@@ -1,0 +1,158 @@
+//! Thousands of objects, for tests and benchmarks of large clusters.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use serde_json::{Value, json};
+
+use super::ControlPlane;
+use crate::{
+    Error,
+    client::{Client, Tls},
+    process::Place,
+};
+
+/// The number of connections. More make kube-apiserver no faster on a small machine.
+const CONNECTIONS: usize = 6;
+
+/// A Node as a kubelet registers it. An empty provider id means none.
+#[must_use]
+pub fn node(name: &str, runtime_version: &str, provider_id: &str, kubelet_version: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}},
+        "spec": {"providerID": provider_id},
+        "status": {
+            "capacity": {"cpu": "4", "memory": "16Gi", "pods": "110"},
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}],
+            "nodeInfo": {
+                "architecture": "amd64", "bootID": "", "containerRuntimeVersion": runtime_version,
+                "kernelVersion": "6.12.0", "kubeProxyVersion": "", "kubeletVersion": kubelet_version,
+                "machineID": "", "operatingSystem": "linux", "osImage": "", "systemUUID": "",
+            },
+        },
+    })
+}
+
+impl ControlPlane {
+    /// Creates objects with their status, as the administrator, and returns how many.
+    pub fn create_many(&self, objects: impl Iterator<Item = Value> + Send) -> Result<usize, Error> {
+        self.for_each(objects, |api, object| {
+            let collection = api.collection(object)?;
+            let created = api.client.send(("POST", &collection), Some(("application/json", object)))?;
+            // Most kinds ignore the status here. Nodes keep it, since a kubelet registers its Node with one request.
+            if covers(&created["status"], &object["status"]) { Ok(()) } else { api.set_status(object) }
+        })
+    }
+
+    /// Sets the status of existing objects, as the administrator, and returns how many. Fields that are not given stay as they
+    /// are.
+    pub fn set_status_of_many(&self, objects: impl Iterator<Item = Value> + Send) -> Result<usize, Error> {
+        self.for_each(objects, Api::set_status)
+    }
+
+    /// Does something with each object, over several connections, until it fails for one.
+    fn for_each(
+        &self,
+        objects: impl Iterator<Item = Value> + Send,
+        act: impl Fn(&mut Api, &Value) -> Result<(), Error> + Sync,
+    ) -> Result<usize, Error> {
+        let admin = self.authority.client("admin-of-many", "admin", Some("system:masters"))?;
+        let tls = Tls::new(&self.ca(), &admin)?;
+        let objects = Mutex::new(objects.fuse());
+        let (done, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let work = || {
+            let client = Client::connect(Place::Host, self.ports.api_from_here, Some(&tls))?;
+            let mut api = Api { client, kinds: HashMap::new() };
+            while !failed.load(Ordering::Relaxed) {
+                let next = objects.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(object) = next else { break };
+                act(&mut api, &object).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(work)).collect();
+            // A worker that panicked leaves a count that is too small, which no test takes for success.
+            workers.into_iter().filter_map(|worker| worker.join().ok()).collect::<Result<(), Error>>()
+        })?;
+        Ok(done.into_inner())
+    }
+}
+
+/// One connection to the API, and what is known about kinds.
+struct Api {
+    client: Client,
+    kinds: HashMap<String, Kind>,
+}
+
+/// How a kind is called in paths, and whether its objects are in namespaces.
+#[derive(Clone)]
+struct Kind {
+    plural: String,
+    namespaced: bool,
+}
+
+impl Api {
+    fn set_status(&mut self, object: &Value) -> Result<(), Error> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let path = format!("{}/{name}/status", self.collection(object)?);
+        let status = json!({"status": object["status"]});
+        self.client.send(("PATCH", &path), Some(("application/merge-patch+json", &status))).map(drop)
+    }
+
+    /// The path of all objects of an object's kind, in its namespace.
+    fn collection(&mut self, object: &Value) -> Result<String, Error> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
+        let api = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
+        let Kind { plural, namespaced } = self.kind(&api, &kind)?;
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+        let within = if namespaced { format!("namespaces/{namespace}/") } else { String::new() };
+        Ok(format!("{api}/{within}{plural}"))
+    }
+
+    /// Asks the API server for a kind, once.
+    fn kind(&mut self, api: &str, kind: &str) -> Result<Kind, Error> {
+        let key = format!("{api}/{kind}");
+        if let Some(kind) = self.kinds.get(&key) {
+            return Ok(kind.clone());
+        }
+        let served = self.client.send(("GET", api), None)?;
+        let found = served["resources"].as_array().into_iter().flatten().find_map(|resource| {
+            let plural = resource["name"].as_str().filter(|name| !name.contains('/'))?.to_owned();
+            let namespaced = resource["namespaced"].as_bool()?;
+            (resource["kind"] == kind).then_some(Kind { plural, namespaced })
+        });
+        let found = found.ok_or_else(|| Error::Refused {
+            request: format!("GET {api}"),
+            status: 200,
+            answer: format!("no kind {kind}"),
+        })?;
+        self.kinds.insert(key, found.clone());
+        Ok(found)
+    }
+}
+
+/// Whether everything in `part` is also in `whole`.
+fn covers(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (_, Value::Null) => true,
+        (Value::Object(whole), Value::Object(part)) => part.iter().all(|(key, value)| {
+            // The API server leaves out empty text.
+            whole.get(key).map_or(value == "" || value.is_null(), |found| covers(found, value))
+        }),
+        (Value::Array(whole), Value::Array(part)) => {
+            whole.len() == part.len() && whole.iter().zip(part).all(|(whole, part)| covers(whole, part))
+        }
+        _ => whole == part,
+    }
+}
