@@ -1,6 +1,6 @@
 //! What the nodes should have and what they have: by `NodeConfiguration`s, or by `MachineConfig`s.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use pullwright_api::openshift::machine_config_name;
@@ -86,13 +86,15 @@ pub(crate) struct NodesReport {
     pub(crate) failed: Vec<FailedNode>,
 }
 
+/// A node that Pullwright does not configure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct UnsupportedNode {
     pub(crate) name: String,
+    /// The versions that its kubelet reports; empty if it has not yet.
     pub(crate) runtime: String,
 }
 
-/// A node that does not have what it should have. Without a name, that is nothing.
+/// A node that does not have what it should have. Without `wants`, that is what it had before Pullwright, or nobody has told it yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct WaitingNode {
     pub(crate) name: String,
@@ -115,10 +117,12 @@ pub(crate) struct FailedNode {
 /// The runtime of a node, as its kubelet reports it; `None` if we do not configure it.
 fn runtime(versions: &NodeVersions) -> Option<NodeRuntime> {
     let (runtime, _) = versions.runtime.split_once("://")?;
-    let k3s = versions.kubelet.contains("+k3s") || versions.kubelet.contains("+rke2");
+    let distribution = versions.kubelet.split_once('+').map_or("", |(_, distribution)| distribution);
     match runtime {
         "cri-o" => Some(NodeRuntime::Crio),
-        "containerd" if k3s => Some(NodeRuntime::K3s),
+        // The operator does not take it for K3s: its file is elsewhere.
+        "containerd" if distribution.starts_with("rke2") => None,
+        "containerd" if distribution.starts_with("k3s") => Some(NodeRuntime::K3s),
         "containerd" => Some(NodeRuntime::Containerd),
         _ => None,
     }
@@ -132,12 +136,10 @@ enum Progress<'a> {
 }
 
 fn progress(state: &State) -> Progress<'_> {
-    let ready = state
-        .conditions
-        .iter()
-        .find(|one| one.type_ == condition::READY && is_current(one, state.generation))
-        .filter(|ready| ready.status == "False" && ready.reason != condition::ROLLING_OUT);
-    match ready {
+    let refuses = |one: &&Condition| {
+        one.type_ == condition::READY && one.status == "False" && is_current(one, state.generation)
+    };
+    match state.conditions.iter().find(refuses) {
         Some(ready) => Progress::Failed(ready),
         None if state.wants == state.has => Progress::Done,
         None => Progress::Waiting,
@@ -147,7 +149,7 @@ fn progress(state: &State) -> Progress<'_> {
 /// The states of nodes that exist. Where nodes cannot be read, all states count.
 fn states(objects: &ClusterObjects) -> impl Iterator<Item = (&String, &State)> {
     let nodes = &objects.nodes;
-    objects.states.objects.iter().filter(|(name, _)| !nodes.is_known() || nodes.objects.contains_key(*name))
+    objects.states.objects.iter().filter(|(name, _)| !nodes.lacks(name))
 }
 
 pub(super) fn delivery(objects: &ClusterObjects) -> Delivery {
@@ -218,12 +220,19 @@ fn configuration(objects: &ClusterObjects, name: &str) -> ConfigurationReport {
 
 pub(super) fn nodes(objects: &ClusterObjects) -> NodesReport {
     let mut report = NodesReport::default();
+    let configured: BTreeSet<_> = objects.configurations.objects.values().map(|one| one.runtime).collect();
     for (name, versions) in &objects.nodes.objects {
-        match runtime(versions) {
-            Some(runtime) => *report.runtimes.entry(runtime).or_default() += 1,
-            None => report
-                .unsupported
-                .push(UnsupportedNode { name: name.clone(), runtime: versions.runtime.clone() }),
+        let Some(runtime) = runtime(versions) else {
+            let NodeVersions { runtime, kubelet } = versions;
+            let runtime =
+                if runtime.is_empty() { String::new() } else { format!("{runtime}, kubelet {kubelet}") };
+            report.unsupported.push(UnsupportedNode { name: name.clone(), runtime });
+            continue;
+        };
+        *report.runtimes.entry(runtime).or_default() += 1;
+        // There is a configuration for it, and nobody has told it yet.
+        if configured.contains(&runtime) && objects.states.lacks(name) {
+            report.waiting.push(WaitingNode { name: name.clone(), wants: None, has: None });
         }
     }
     for (name, state) in states(objects) {
@@ -242,5 +251,6 @@ pub(super) fn nodes(objects: &ClusterObjects) -> NodesReport {
             }),
         }
     }
+    report.waiting.sort_by(|one, other| one.name.cmp(&other.name));
     report
 }

@@ -105,6 +105,11 @@ impl<T> Listed<T> {
         matches!(self.access, Access::Read | Access::NotServed)
     }
 
+    /// Whether an object does not exist. It may where the kind is not known.
+    pub(crate) fn lacks(&self, name: &str) -> bool {
+        self.is_known() && !self.objects.contains_key(name) && !self.unparsable.contains_key(name)
+    }
+
     /// Adds or replaces an object, or notes why it cannot be read.
     pub(crate) fn put(&mut self, name: String, object: Result<T, String>) {
         match object {

@@ -186,7 +186,7 @@ fn the_kubelet_says_which_runtime_a_node_has() {
         ("cri-o://1.34.0", "v1.34.1", Some(NodeRuntime::Crio)),
         ("containerd://2.1.4", "v1.34.1", Some(NodeRuntime::Containerd)),
         ("containerd://2.1.4-k3s1", "v1.34.1+k3s1", Some(NodeRuntime::K3s)),
-        ("containerd://2.1.4-k3s2", "v1.34.1+rke2r1", Some(NodeRuntime::K3s)),
+        ("containerd://2.1.4-k3s2", "v1.34.1+rke2r1", None),
         ("docker://28.0.1", "v1.34.1+k3s1", None),
         ("", "", None),
     ] {
@@ -201,7 +201,7 @@ fn configuration(runtime: NodeRuntime, created: i64) -> Configuration {
     Configuration { runtime, created: Some(ago(created)), files: 2, bytes: 2048 }
 }
 
-/// A node in each state, and one state without a node.
+/// A node in each state, one without, and one state without a node.
 fn rolling_out() -> ClusterObjects {
     let crio = || versions("cri-o://1.34.0", "v1.34.1");
     ClusterObjects {
@@ -211,12 +211,14 @@ fn rolling_out() -> ClusterObjects {
             ("crio-old", configuration(NodeRuntime::Crio, 20)),
             ("crio-older", configuration(NodeRuntime::Crio, 30)),
         ]),
-        nodes: named(["done", "failed", "rolling", "untouched", "waiting"].map(|name| (name, crio()))),
+        nodes: named(
+            ["done", "failed", "rolling", "untold", "untouched", "waiting"].map(|name| (name, crio())),
+        ),
         states: named([
             ("done", state("crio-new", "crio-new", Some(("True", "Ready")))),
             ("failed", state("crio-new", "crio-old", Some(("False", "ReloadFailed")))),
             ("gone", state("crio-older", "crio-old", Some(("False", "ReloadFailed")))),
-            ("rolling", state("crio-new", "crio-old", Some(("False", "RollingOut")))),
+            ("rolling", state("crio-new", "crio-old", Some(("Unknown", "Reloading")))),
             ("untouched", state("", "", None)),
             ("waiting", state("crio-lost", "", None)),
         ]),
@@ -237,7 +239,10 @@ fn each_configuration_says_how_many_nodes_have_it() {
         [("containerd-1", true, 0, 0, 0), ("crio-lost", false, 1, 0, 0), ("crio-new", true, 3, 1, 1)]
     );
     let names = |nodes: Vec<&String>| nodes.into_iter().cloned().collect::<Vec<_>>();
-    assert_eq!(names(report.nodes.waiting.iter().map(|node| &node.name).collect()), ["rolling", "waiting"]);
+    assert_eq!(
+        names(report.nodes.waiting.iter().map(|node| &node.name).collect()),
+        ["rolling", "untold", "waiting"]
+    );
     assert_eq!(names(report.nodes.failed.iter().map(|node| &node.name).collect()), ["failed"]);
     assert!(report.summary.has_problems());
 }
@@ -308,14 +313,14 @@ Delivery
   ! crio-lost: 1 node should have it, but it does not exist
   ✗ crio-new: 2 files (2.00 KiB) for crio, on 1 of 3 nodes, 1 failed
 Nodes
-  6 nodes: 5 with crio, 1 with a runtime that is not supported
+  7 nodes: 6 with crio, 1 with a runtime that is not supported
   ✗ failed failed: ReloadFailed: systemctl says no
-  … waiting: rolling, waiting
-  ! not supported: win-1 (docker://28.0.1)
+  … waiting: rolling, untold, waiting
+  ! not supported: win-1 (docker://28.0.1, kubelet v1.34.1)
 Not readable
   ! CRIOCredentialProviderConfig: not readable: Forbidden
   ✗ ImageTagMirrorSet/odd: cannot be parsed: invalid type: map, expected a string
-✗ 1 node failed, 1 object cannot be parsed, 1 object rejected, 1 object waiting, 2 nodes waiting, as far as you may read it
+✗ 1 node failed, 1 object cannot be parsed, 1 object rejected, 1 object waiting, 3 nodes waiting, as far as you may read it
 "
     );
 }

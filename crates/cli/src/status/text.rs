@@ -189,7 +189,10 @@ fn nodes(report: &NodesReport) -> Vec<String> {
     }
     if !unsupported.is_empty() {
         let names = names(
-            &mut unsupported.iter().map(|node| format!("{} ({})", short(&node.name), short(&node.runtime))),
+            &mut unsupported.iter().map(|node| match short(&node.runtime).as_str() {
+                "" => format!("{} (no runtime reported yet)", short(&node.name)),
+                runtime => format!("{} ({runtime})", short(&node.name)),
+            }),
             unsupported.len(),
         );
         lines.push(format!("{} not supported: {names}", paint(WARNING, "!")));

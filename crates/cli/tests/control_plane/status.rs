@@ -41,7 +41,7 @@ fn the_status_says_what_became_of_each_object_and_node() {
         "  4 nodes: 3 with crio, 1 with a runtime that is not supported\n",
         "  ✗ status-failed failed: ReloadFailed: crio did not start\n",
         "  … waiting: status-waiting\n",
-        "  ! not supported: status-odd (docker://28.0.1)\n",
+        "  ! not supported: status-odd (docker://28.0.1, kubelet v1.34.1)\n",
         "1 node failed",
     ] {
         assert!(text.contains(lines), "{lines}\nis not in\n{text}");
