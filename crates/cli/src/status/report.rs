@@ -1,5 +1,6 @@
 //! The report on a whole cluster, made from plain data: what should be where, what is waiting, what failed and why.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use k8s_openapi::jiff::Timestamp;
@@ -182,7 +183,7 @@ fn judged(objects: &ClusterObjects) -> Vec<ObjectReport> {
         all("CRIOCredentialProviderConfig", &objects.providers, Verdict::In(condition::VALIDATED)),
     ]
     .concat();
-    reports.sort_by(|one, other| other.outcome.cmp(&one.outcome));
+    reports.sort_by_key(|report| Reverse(report.outcome));
     reports
 }
 

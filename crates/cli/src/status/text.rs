@@ -61,7 +61,7 @@ fn objects(objects: &[ObjectReport]) -> Vec<String> {
         if let [ObjectReport { outcome: Outcome::Applied, .. }, ..] = group {
             lines.extend(good(group));
         } else {
-            lines.extend(bounded(group, |object| object_lines(object)));
+            lines.extend(bounded(group, object_lines));
         }
     }
     lines
