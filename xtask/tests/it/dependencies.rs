@@ -89,6 +89,7 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
             "clap_complete",
             "clap_mangen",
             "futures-util",
+            "hyper-util",
             "indicatif",
             "k8s-openapi",
             "kube",

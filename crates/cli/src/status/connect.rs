@@ -3,10 +3,12 @@
 use std::env;
 use std::error::Error;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
+use hyper_util::client::proxy::matcher::Matcher;
 use kube::client::AuthError;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
@@ -36,6 +38,9 @@ impl ConnectArguments {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut config = self.config().await.map_err(|error| unusable(self.kubeconfig.as_deref(), &error))?;
         config.connect_timeout = Some(CONNECTS_WITHIN);
+        if is_proxy_needless(&config) {
+            config.proxy_url = None;
+        }
         Client::try_from(config)
             .map_err(|error| Message::error(format!("connecting to the cluster: {}", told(&error))))
     }
@@ -55,6 +60,19 @@ impl ConnectArguments {
             config => config,
         }
     }
+}
+
+/// Whether the environment names a proxy, but not for this server. kube compares `NO_PROXY` with the proxy instead of the server, so it is
+/// decided here, by kubectl's rules: the server on this machine never needs one, and the one that the kubeconfig names always counts.
+fn is_proxy_needless(config: &Config) -> bool {
+    let names = ["HTTPS_PROXY", "https_proxy"];
+    let of_environment = names
+        .iter()
+        .filter_map(|name| env::var(name).ok())
+        .any(|proxy| proxy.parse().ok() == config.proxy_url);
+    let host = config.cluster_url.host().unwrap_or_default().trim_matches(['[', ']']);
+    let local = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    of_environment && (local || Matcher::from_env().intercept(&config.cluster_url).is_none())
 }
 
 fn is_missing(error: &KubeconfigError) -> bool {
@@ -83,6 +101,8 @@ fn unusable(named: Option<&Path>, error: &KubeconfigError) -> Message {
         KubeconfigError::LoadClusterOfContext(name) => message(format!("it has no cluster {name:?}")),
         KubeconfigError::MissingClusterUrl => message("the cluster has no `server`".to_owned()),
         KubeconfigError::ParseClusterUrl(why) => message(format!("the cluster's `server` is no URL: {why}")),
+        KubeconfigError::ParseProxyUrl(why) => message(format!("the proxy is no URL: {why}")),
+        KubeconfigError::ParseNoProxy(why) => Message::error(format!("reading $NO_PROXY: {}", told(why))),
         KubeconfigError::LoadCertificateAuthority(why) => {
             message(format!("the cluster's certificate authority: {}", told(why)))
         }
@@ -111,6 +131,10 @@ pub(super) fn told(error: &(dyn Error + 'static)) -> String {
                 words.push(format!("the API server answered {}: {}", status.code, status.message));
                 break;
             }
+            // A password may be in a proxy's URL.
+            Some(
+                kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. },
+            ) => "the proxy's URL has a scheme other than http, https and socks5".to_owned(),
             // Its own words only name its variants.
             Some(_) if link.source().is_some() => String::new(),
             _ => link.to_string(),
