@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says no by a panic")]
 
+mod many;
 mod objects;
 mod openshift;
 mod status;

@@ -36,13 +36,3 @@ pub(crate) fn state(node: &str, wants: &str, status: &Value) -> Value {
         "spec": {"configuration": wants}, "status": status,
     })
 }
-
-pub(crate) fn node(name: &str, runtime: &str) -> Value {
-    let empty = ["machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "kubeProxyVersion"];
-    let mut info: Value = empty.iter().map(|name| ((*name).to_owned(), json!(""))).collect();
-    info["containerRuntimeVersion"] = json!(runtime);
-    info["kubeletVersion"] = json!("v1.34.1");
-    info["operatingSystem"] = json!("linux");
-    info["architecture"] = json!("amd64");
-    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {"nodeInfo": info}})
-}

@@ -1,8 +1,9 @@
 //! A cluster without our kinds, which then turns out to be OpenShift.
 
+use pullwright_testkit::control_plane::node;
 use serde_json::{Value, json};
 
-use crate::objects::{condition, node};
+use crate::objects::condition;
 use crate::world::{World, text};
 
 /// A definition that accepts anything, of a kind that OpenShift has.
@@ -36,7 +37,7 @@ fn object(kind: &str, name: &str, rest: &Value) -> Value {
 #[test]
 fn a_cluster_without_our_kinds_and_then_with_openshifts() {
     let world = World::bare("status-openshift");
-    world.apply(&node("worker-1", "cri-o://1.34.0"));
+    world.apply(&node("worker-1", "cri-o://1.34.0", "", "v1.34.1"));
     let output = world.status(&[]);
     assert_eq!(
         text(&output),

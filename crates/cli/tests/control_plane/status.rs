@@ -1,8 +1,9 @@
 //! One status: objects with conditions, nodes, and what a user may not read.
 
+use pullwright_testkit::control_plane::node;
 use serde_json::{Value, json};
 
-use crate::objects::{condition, configuration, mirror_set, node, state};
+use crate::objects::{condition, configuration, mirror_set, state};
 use crate::world::{WORLD, status, text};
 
 const BAD: &str = "\
@@ -22,9 +23,9 @@ fn the_status_says_what_became_of_each_object_and_node() {
     objects();
     WORLD.apply(&configuration("crio-0123456789"));
     for name in ["status-done", "status-failed", "status-waiting"] {
-        WORLD.apply(&node(name, "cri-o://1.34.0"));
+        WORLD.apply(&node(name, "cri-o://1.34.0", "", "v1.34.1"));
     }
-    WORLD.apply(&node("status-odd", "docker://28.0.1"));
+    WORLD.apply(&node("status-odd", "docker://28.0.1", "", "v1.34.1"));
     let done = json!({"configuration": "crio-0123456789"});
     WORLD.apply(&state("status-done", "crio-0123456789", &done));
     let failed = json!({"conditions": [condition("Ready", "False", "ReloadFailed", "crio did not start")]});

@@ -6,9 +6,10 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pullwright_testkit::control_plane::node;
 use serde_json::Value;
 
-use crate::objects::{condition, mirror_set, node};
+use crate::objects::{condition, mirror_set};
 use crate::world::{WORLD, World, status};
 
 /// A program that runs until it is interrupted, and what it prints.
@@ -75,13 +76,13 @@ fn programs_get_one_document_per_line() {
 #[test]
 fn a_watch_outlives_the_api_server() {
     let world = World::bare("status-restart");
-    world.apply(&node("before", "cri-o://1.34.0"));
+    world.apply(&node("before", "cri-o://1.34.0", "", "v1.34.1"));
     let watch = Watch::start(&world, &["-w"]);
     watch.until(|line| line == "  1 node: 1 with crio");
     world.plane.stop_api_server();
     watch.until(|line| line.starts_with("  ! Node: not readable: ") && line.contains("Connection refused"));
     world.plane.start_api_server().unwrap();
-    world.apply(&node("after", "cri-o://1.34.0"));
+    world.apply(&node("after", "cri-o://1.34.0", "", "v1.34.1"));
     watch.until(|line| line == "  2 nodes: 2 with crio");
     watch.until(|line| line == "! everything is where it should be, but the operator is not running");
     assert_eq!(watch.interrupt(), Some(0));
