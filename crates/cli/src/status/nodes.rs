@@ -180,10 +180,13 @@ pub(super) fn delivery(objects: &ClusterObjects) -> Delivery {
 fn pool_report(objects: &ClusterObjects, name: &str, pool: &Pool) -> PoolReport {
     // A pool of the user's own inherits what the workers get.
     let machine_config = machine_config_name(if pool.built_in { name } else { "worker" });
+    let ours = &objects.machine_configs;
+    let rendered = pool.sources.contains(&machine_config);
     PoolReport {
         pool: name.to_owned(),
-        present: objects.machine_configs.objects.contains_key(&machine_config),
-        rendered: pool.sources.contains(&machine_config),
+        // Where MachineConfigs cannot be read, the pool knows of those that it has.
+        present: ours.objects.contains_key(&machine_config) || (rendered && !ours.lacks(&machine_config)),
+        rendered,
         machine_config,
         machines: pool.machines,
         updated: pool.updated,

@@ -260,6 +260,7 @@ fn pools_count_where_openshift_delivers() {
     let ours = || vec!["00-worker".to_owned(), "99-worker-pullwright".to_owned()];
     let pool =
         |built_in, sources, updated, degraded| Pool { built_in, sources, machines: 5, updated, degraded };
+    let worker = || named([("worker", pool(true, ours(), 3, 1))]);
     let objects = ClusterObjects {
         machine_configs: named([("99-worker-pullwright", ()), ("99-arbiter-pullwright", ())]),
         pools: named([
@@ -272,13 +273,17 @@ fn pools_count_where_openshift_delivers() {
         ]),
         ..cluster()
     };
+    let unreadable = || Listed { access: Access::Forbidden, ..Listed::default() };
+    let partly =
+        report(&ClusterObjects { machine_configs: unreadable(), pools: worker(), ..cluster() }, now());
+    assert_eq!((partly.summary.waiting_nodes, partly.summary.failed_nodes), (1, 1));
     let report = report(&objects, now());
     assert_eq!((report.summary.waiting_nodes, report.summary.failed_nodes), (1 + 5, 1));
     let text = text_of(&report);
     for line in [
         "  … pool arbiter: 99-arbiter-pullwright is not yet in what its 5 machines should have\n",
         "  ✓ pool infra: 99-worker-pullwright, 5 of 5 machines updated\n",
-        "  - pool master: there is no MachineConfig 99-master-pullwright\n",
+        "  - pool master: no MachineConfig 99-master-pullwright in it\n",
         "  ✗ pool worker: 99-worker-pullwright, 3 of 5 machines updated, 1 degraded\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
@@ -309,7 +314,7 @@ Objects
   - Image/cluster has no conditions in this cluster; its Events say what became of it
   ✓ ImageDigestMirrorSet/good applied
 Delivery
-  ✓ containerd-1: 2 files (2.00 KiB) for containerd, no node should have it
+  - containerd-1: 2 files (2.00 KiB) for containerd, named by no NodeState
   ! crio-lost: 1 node should have it, but it does not exist
   ✗ crio-new: 2 files (2.00 KiB) for crio, on 1 of 3 nodes, 1 failed
 Nodes

@@ -113,7 +113,7 @@ fn pool_line(pool: &PoolReport) -> String {
     let name = short(&pool.pool);
     let PoolReport { machines, updated, degraded, .. } = pool;
     if !pool.present {
-        return format!("- pool {name}: there is no MachineConfig {}", short(&pool.machine_config));
+        return format!("- pool {name}: no MachineConfig {} in it", short(&pool.machine_config));
     }
     let config = short(&pool.machine_config);
     if !pool.rendered {
@@ -142,11 +142,10 @@ fn configuration_line(report: &ConfigurationReport) -> String {
     let bytes = HumanBytes(content.bytes as u64);
     let files = format!("{} ({bytes}) for {}", count(content.files, "file"), content.runtime.name());
     let failed = if *failed_on > 0 { paint(BAD, format!(", {failed_on} failed")) } else { String::new() };
-    let on = if *wanted_by == 0 {
-        "no node should have it".to_owned()
-    } else {
-        format!("on {on} of {}", count(*wanted_by, "node"))
-    };
+    if *wanted_by == 0 {
+        return format!("- {name}: {files}, named by no NodeState");
+    }
+    let on = format!("on {on} of {}", count(*wanted_by, "node"));
     format!("{} {name}: {files}, {on}{failed}", mark(report.on, *wanted_by, *failed_on))
 }
 

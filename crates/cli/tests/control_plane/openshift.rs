@@ -1,38 +1,12 @@
 //! A cluster without our kinds, which then turns out to be OpenShift.
 
+use pullwright_api::openshift::machine_config;
 use pullwright_testkit::control_plane::node;
-use serde_json::{Value, json};
+use pullwright_testkit::openshift;
+use serde_json::json;
 
-use crate::objects::condition;
+use crate::objects::{condition, mirror_set};
 use crate::world::{World, text};
-
-/// A definition that accepts anything, of a kind that OpenShift has.
-fn definition(kind: &str, plural: &str) -> Value {
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("{plural}.machineconfiguration.openshift.io")},
-        "spec": {
-            "group": "machineconfiguration.openshift.io", "scope": "Cluster",
-            "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-            }],
-        },
-    })
-}
-
-fn object(kind: &str, name: &str, rest: &Value) -> Value {
-    let mut object = json!({
-        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": kind, "metadata": {"name": name, "labels": {
-            "machineconfiguration.openshift.io/mco-built-in": "", "app.kubernetes.io/managed-by": "pullwright-operator",
-        }},
-    });
-    for (key, value) in rest.as_object().unwrap() {
-        object[key] = value.clone();
-    }
-    object
-}
 
 #[test]
 fn a_cluster_without_our_kinds_and_then_with_openshifts() {
@@ -51,30 +25,21 @@ Nodes
     );
     assert_eq!(output.status.code(), Some(0));
 
-    world.define(
-        &[
-            definition("MachineConfig", "machineconfigs"),
-            definition("MachineConfigPool", "machineconfigpools"),
-        ]
-        .map(|definition| definition.to_string())
-        .join("\n---\n"),
-    );
-    let create = |object: Value| world.plane.kubectl().apply(&object.to_string()).unwrap();
-    create(object("MachineConfig", "99-worker-pullwright", &json!({"spec": {"config": {}}})));
-    let configuration = json!({"source": [{"name": "99-worker-pullwright"}]});
-    create(object(
-        "MachineConfigPool",
-        "worker",
-        &json!({
-            "spec": {"configuration": configuration},
-            "status": {"machineCount": 3, "updatedMachineCount": 2, "degradedMachineCount": 0,
-                "conditions": [condition("Updated", "False", "", "")]},
-        }),
-    ));
-    create(object("MachineConfigPool", "odd", &json!({"spec": {}, "status": {"machineCount": "many"}})));
+    world.define(&openshift::definitions());
+    world.apply(&serde_json::to_value(machine_config("worker", [("/etc/a", 0o644, "a\n")])).unwrap());
+    let mut worker = openshift::pool("worker");
+    worker["spec"]["configuration"] = json!({"source": [{"name": "99-worker-pullwright"}]});
+    worker["status"] = json!({"machineCount": 3, "updatedMachineCount": 2, "degradedMachineCount": 0});
+    world.apply(&worker);
+    let mut odd = openshift::pool("odd");
+    odd["status"]["machineCount"] = json!("many");
+    world.apply(&odd);
+    // OpenShift's definition drops the condition.
+    world.apply(&mirror_set("set", Some(&condition("Applied", "False", "Rejected", ""))));
     let output = world.status(&[]);
     let text = text(&output);
     for line in [
+        "  - ImageDigestMirrorSet/set has no conditions in this cluster; its Events say what became of it\n",
         "  … pool worker: 99-worker-pullwright, 2 of 3 machines updated\n",
         "  ✗ MachineConfigPool/odd: cannot be parsed: ",
         "✗ 1 object cannot be parsed, 1 node waiting\n",
