@@ -37,7 +37,7 @@ pub struct NodeConfigurationSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"), length(max = 8192))]
     pub files: Vec<ConfigurationFile>,
-    /// The kubelet's CredentialProviderConfig as YAML, with Pullwright's provider only. A node with providers of its own keeps
+    /// The kubelet's `CredentialProviderConfig` as YAML, with Pullwright's provider only. A node with providers of its own keeps
     /// those. Without this field, nodes do not run the plugin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 131_072))]

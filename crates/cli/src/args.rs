@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Migrate(crate::migrate::Arguments),
     /// Convert containerd's hosts.toml or k3s's registries.yaml to mirror sets
     Import(crate::import::Arguments),
-    /// Print the Role and RoleBinding with which the plugin may read the pull secrets of a namespace
+    /// Print the Role and `RoleBinding` with which the plugin may read the pull secrets of a namespace
     Rbac(crate::rbac::Arguments),
     /// Show what a cluster's operator made of mirror sets and the other objects: what is where, what waits, what failed and why
     Status(crate::status::Arguments),

@@ -16,6 +16,7 @@ pub mod controller;
 pub mod health;
 pub mod leader;
 pub mod metrics;
+pub mod namespaces;
 pub mod nodes;
 pub mod options;
 mod program;

@@ -18,12 +18,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::category::message;
 use crate::controller::drive;
 use crate::health::{self, Health};
 use crate::leader::{Election, Ended, Timing, TimingError};
 use crate::metrics::Metrics;
+use crate::namespaces::NamespacesController;
 use crate::nodes::{NodeSettings, NodesController, delivery_mode};
 use crate::options::{self, Command, LogLevel, Options};
 use crate::write::Writer;
@@ -97,14 +101,16 @@ fn log(level: LogLevel) {
         LogLevel::Info => LevelFilter::INFO,
         LogLevel::Debug => LevelFilter::DEBUG,
     };
-    tracing_subscriber::fmt()
+    // The libraries report each failure once more in their own words; that helps only those who look for a mistake in them.
+    let targets = Targets::new().with_target("pullwright_operator", level);
+    let targets = if level == LevelFilter::DEBUG { targets.with_default(level) } else { targets };
+    let lines = tracing_subscriber::fmt::layer()
         .json()
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false)
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        .init();
+        .with_writer(std::io::stderr);
+    tracing_subscriber::registry().with(lines.with_filter(targets)).init();
 }
 
 async fn run(options: Options, identity: &str) -> Result<ExitCode, StartError> {
@@ -140,6 +146,9 @@ async fn run(options: Options, identity: &str) -> Result<ExitCode, StartError> {
     let (stop, stopped) = watch::channel(false);
     let mut controllers = JoinSet::new();
     controllers.spawn(drive(nodes, changed, leadership.clone(), stopped.clone(), metrics.clone()));
+    let changed = Arc::new(Notify::new());
+    let namespaces = NamespacesController::new(&client, writer.clone(), metrics.clone(), &changed);
+    controllers.spawn(drive(namespaces, changed, leadership.clone(), stopped, metrics.clone()));
     tokio::spawn(show_leadership(leadership, metrics));
     let told = async {
         tokio::select! {

@@ -1,6 +1,6 @@
 //! The pass of the controller: observe, decide, write the delivery objects, then say what became of everything.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use super::statuses::{Statuses, statuses};
 use crate::category::{Category, message};
 use crate::controller::{Controller, Pass};
 use crate::metrics::Metrics;
-use crate::write::{WriteError, Writer};
+use crate::write::{Said, WriteError, Writer};
 
 /// How many statuses are written at a time.
 const AT_A_TIME: usize = 8;
@@ -41,8 +41,7 @@ pub struct NodesController {
     metrics: Metrics,
     rendered: BTreeMap<String, Arc<RenderedConfig>>,
     without_conditions: Option<(Instant, BTreeSet<UserKind>)>,
-    /// What was said in Events and is still so.
-    said: HashSet<String>,
+    said: Said,
     progress: Option<Instant>,
 }
 
@@ -67,7 +66,7 @@ impl NodesController {
             metrics,
             rendered: BTreeMap::new(),
             without_conditions: None,
-            said: HashSet::new(),
+            said: Said::default(),
             progress: None,
         }
     }
@@ -164,18 +163,9 @@ impl NodesController {
         for error in results.into_iter().filter_map(Result::err) {
             complete &= self.report(&error);
         }
-        let mut said = HashSet::new();
-        for event in statuses.events {
-            let key = format!("{:?}", (&event.regarding, &event.reason, &event.note));
-            if !self.said.contains(&key)
-                && let Err(error) = self.writer.event(&event).await
-            {
-                complete &= self.report(&error);
-                continue;
-            }
-            said.insert(key);
+        for error in self.said.say(&self.writer, statuses.events).await {
+            complete &= self.report(&error);
         }
-        self.said = said;
         (complete, again)
     }
 

@@ -16,6 +16,8 @@ use crate::Error;
 
 /// How often the keeper looks whether the program still runs.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The time limit for the next run to begin. It is generous, like all limits of tests.
+const NEXT_RUN_WITHIN: Duration = Duration::from_mins(1);
 
 /// A program that is started again whenever it ends, until this value is dropped. All its runs write to one log.
 #[derive(Debug)]
@@ -60,11 +62,12 @@ impl Kept {
                     Ok(true) if goes_on_after(pause) => {}
                     _ => return,
                 }
-                let next = start();
-                let mut run = lock(&kept);
-                match next {
-                    Ok(service) => run.service = service,
-                    Err(error) => run.failed = Some(error),
+                match start() {
+                    Ok(service) => lock(&kept).service = service,
+                    Err(error) => {
+                        lock(&kept).failed = Some(error);
+                        return;
+                    }
                 }
             }
         });
@@ -85,40 +88,48 @@ impl Kept {
 
     /// Waits until `count` runs have ended, and returns how.
     pub fn wait_for_exits(&self, count: usize, within: Duration) -> Result<Vec<ExitStatus>, Error> {
-        wait_until(&format!("{count} runs have ended"), within, || {
-            let exits = self.exits();
-            if exits.len() >= count { Ok(exits) } else { Err(format!("{exits:?}")) }
+        self.wait(&format!("{count} runs have ended"), within, |run| {
+            let exits = run.exits.clone();
+            if exits.len() >= count { Ok(Ok(exits)) } else { Err(format!("{exits:?}")) }
         })
     }
 
-    /// The process id of the current run; `None` between two runs.
-    pub fn id(&self) -> Result<Option<u32>, Error> {
-        let mut run = lock(&self.run);
-        let ended = run.service.ended()?.is_some();
-        run.failed.take().map_or(Ok((!ended).then(|| run.service.id())), Err)
+    /// The process id of the current run. Between two runs, it waits for the next.
+    pub fn id(&self) -> Result<u32, Error> {
+        self.with_run(|run| Ok(run.service.id()))
     }
 
     /// Sends a signal to the current run. Between two runs, it waits for the next.
     pub fn signal(&self, signal: Signal) -> Result<(), Error> {
-        let sent = wait_until("a run to send a signal to", Duration::from_mins(1), || {
-            let mut run = lock(&self.run);
-            if let Some(error) = run.failed.take() {
-                return Ok(Err(error));
-            }
-            match run.service.ended() {
-                Ok(None) => Ok(run.service.signal(signal)),
-                Ok(Some(status)) => Err(format!("the last run has ended: {status}")),
-                Err(error) => Ok(Err(error)),
-            }
-        });
-        sent?
+        self.with_run(|run| run.service.signal(signal))
     }
 
     /// Ends the current run at once, with SIGKILL, and waits until it is gone. The next one begins by itself.
     pub fn kill(&self) -> Result<(), Error> {
-        let before = self.exits().len();
-        self.signal(Signal::KILL)?;
-        self.wait_for_exits(before + 1, Duration::from_mins(1)).map(drop)
+        let before = self.with_run(|run| run.service.signal(Signal::KILL).map(|()| run.exits.len()))?;
+        self.wait_for_exits(before + 1, NEXT_RUN_WITHIN).map(drop)
+    }
+
+    /// Does something with a run that has not ended.
+    fn with_run<T>(&self, act: impl Fn(&Run) -> Result<T, Error>) -> Result<T, Error> {
+        self.wait("the next run", NEXT_RUN_WITHIN, |run| match run.service.ended() {
+            Ok(None) => Ok(act(run)),
+            Ok(Some(status)) => Err(format!("the last run has ended: {status}")),
+            Err(error) => Ok(Err(error)),
+        })
+    }
+
+    /// Waits until `probe` succeeds or fails for good; fails at once if there will be no further run.
+    fn wait<T>(
+        &self,
+        what: &str,
+        within: Duration,
+        mut probe: impl FnMut(&mut Run) -> Result<Result<T, Error>, String>,
+    ) -> Result<T, Error> {
+        wait_until(what, within, || {
+            let mut run = lock(&self.run);
+            probe(&mut run).or_else(|reason| run.failed.take().map_or(Err(reason), |error| Ok(Err(error))))
+        })?
     }
 
     /// Asks the program to end for good, with SIGTERM, and returns its exit status.

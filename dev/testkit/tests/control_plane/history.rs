@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::folder;
 
-/// Watches ConfigMaps from a version for a second, and returns the first event.
+/// Watches `ConfigMaps` from a version for a second, and returns the first event.
 fn watch(plane: &ControlPlane, version: &str) -> Result<Value, Box<dyn Error>> {
     let path = format!(
         "/api/v1/namespaces/default/configmaps?watch=true&resourceVersion={version}&timeoutSeconds=1"

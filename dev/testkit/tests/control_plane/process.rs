@@ -1,8 +1,16 @@
 //! Programs under test: paused, ended in every way, and started again.
 
-use std::{error::Error, fs, os::unix::process::ExitStatusExt, process::Command, thread, time::Duration};
+use std::{
+    error::Error,
+    fs,
+    os::unix::process::ExitStatusExt,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
 
-use pullwright_testkit::process::{Kept, Place, Service, wait_until};
+use pullwright_testkit::process::{Kept, Place, Service, Signal, wait_until};
 
 use crate::folder;
 
@@ -54,11 +62,34 @@ fn a_kept_program_is_started_again_until_it_is_asked_to_end() -> Result<(), Box<
         })
     };
     runs(2)?;
+    let second = kept.id()?;
     kept.kill()?;
     assert_eq!(kept.exits().iter().map(ExitStatusExt::signal).collect::<Vec<_>>(), [None, Some(9)]);
     runs(3)?;
+    assert_ne!(kept.id()?, second);
     assert_eq!(kept.terminate(SOON)?.code(), Some(7));
     thread::sleep(Duration::from_millis(200));
     assert_eq!(kept.log().text().matches("run\n").count(), 3);
+    Ok(())
+}
+
+#[test]
+fn a_program_that_cannot_be_started_again_is_an_error_and_not_a_wait() -> Result<(), Box<dyn Error>> {
+    let logs = folder("kept-gone")?;
+    fs::create_dir_all(&logs)?;
+    let first = AtomicBool::new(true);
+    let kept = Kept::start("gone", &logs, Duration::ZERO, move || {
+        if first.swap(false, Ordering::SeqCst) {
+            shell("exit 3")
+        } else {
+            Place::Host.command("no-such-program")
+        }
+    })?;
+    assert_eq!(kept.wait_for_exits(1, SOON)?[0].code(), Some(3));
+    let begun = Instant::now();
+    let error = kept.signal(Signal::TERM).unwrap_err().to_string();
+    assert!(error.contains("no-such-program"), "{error}");
+    assert!(begun.elapsed() < SOON);
+    assert_eq!(kept.exits().len(), 1);
     Ok(())
 }
