@@ -85,6 +85,25 @@ impl NodeRuntime {
     }
 }
 
+impl NodeRuntime {
+    /// The runtime of a node whose kubelet reports these versions (`status.nodeInfo`): `containerRuntimeVersion`, such as
+    /// `cri-o://1.36.3`, and `kubeletVersion`, which tells K3s from a containerd of its own. `None` for runtimes that cannot be
+    /// configured, and if the kubelet has not reported yet.
+    #[must_use]
+    pub fn reported(runtime_version: &str, kubelet_version: &str) -> Option<Self> {
+        let (runtime, _) = runtime_version.split_once("://")?;
+        let distribution = kubelet_version.split_once('+').map_or("", |(_, distribution)| distribution);
+        match runtime {
+            "cri-o" => Some(Self::Crio),
+            // RKE2 keeps its file elsewhere and restarts another service, so it is not taken for K3s.
+            "containerd" if distribution.starts_with("rke2") => None,
+            "containerd" if distribution.starts_with("k3s") => Some(Self::K3s),
+            "containerd" => Some(Self::Containerd),
+            _ => None,
+        }
+    }
+}
+
 impl NodeConfigurationSpec {
     /// The name of the object with this content: the runtime and the first ten hexadecimal digits of the SHA-256 of the spec as
     /// JSON, with the fields in the order in which they are declared.
@@ -160,6 +179,17 @@ mod tests {
         assert!(object.is_intact());
         object.spec.files[0].content.push('\n');
         assert!(!object.is_intact());
+    }
+
+    #[test]
+    fn a_kubelet_names_its_runtime() {
+        let reported = NodeRuntime::reported;
+        assert_eq!(reported("cri-o://1.36.3", "v1.36.3"), Some(NodeRuntime::Crio));
+        assert_eq!(reported("containerd://2.4.2", "v1.36.3"), Some(NodeRuntime::Containerd));
+        assert_eq!(reported("containerd://2.1.4-k3s1", "v1.34.1+k3s1"), Some(NodeRuntime::K3s));
+        assert_eq!(reported("containerd://2.1.4-k3s1", "v1.34.1+rke2r1"), None);
+        assert_eq!(reported("docker://28.0", "v1.36.3"), None);
+        assert_eq!(reported("", ""), None);
     }
 
     #[test]

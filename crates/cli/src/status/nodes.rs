@@ -114,20 +114,6 @@ pub(crate) struct FailedNode {
     pub(crate) message: String,
 }
 
-/// The runtime of a node, as its kubelet reports it; `None` if we do not configure it.
-fn runtime(versions: &NodeVersions) -> Option<NodeRuntime> {
-    let (runtime, _) = versions.runtime.split_once("://")?;
-    let distribution = versions.kubelet.split_once('+').map_or("", |(_, distribution)| distribution);
-    match runtime {
-        "cri-o" => Some(NodeRuntime::Crio),
-        // The operator does not take it for K3s: its file is elsewhere.
-        "containerd" if distribution.starts_with("rke2") => None,
-        "containerd" if distribution.starts_with("k3s") => Some(NodeRuntime::K3s),
-        "containerd" => Some(NodeRuntime::Containerd),
-        _ => None,
-    }
-}
-
 /// How far one node is.
 enum Progress<'a> {
     Done,
@@ -225,7 +211,7 @@ pub(super) fn nodes(objects: &ClusterObjects) -> NodesReport {
     let mut report = NodesReport::default();
     let configured: BTreeSet<_> = objects.configurations.objects.values().map(|one| one.runtime).collect();
     for (name, versions) in &objects.nodes.objects {
-        let Some(runtime) = runtime(versions) else {
+        let Some(runtime) = NodeRuntime::reported(&versions.runtime, &versions.kubelet) else {
             let NodeVersions { runtime, kubelet } = versions;
             let runtime =
                 if runtime.is_empty() { String::new() } else { format!("{runtime}, kubelet {kubelet}") };

@@ -15,7 +15,7 @@ mod tests;
 pub use caches::DeliveryMode;
 pub use decide::{Decision, NodeCount, Target, decide};
 pub use discover::delivery_mode;
-pub use facts::{FoundRuntime, NodeFacts, NodeStateFacts};
+pub use facts::{NodeFacts, NodeStateFacts};
 pub use observed::{Observed, ObservedDelivery, PoolFacts, RenderedConfig, UserKind, UserObject};
 pub use run::NodesController;
 pub use settings::NodeSettings;

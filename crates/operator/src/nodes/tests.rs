@@ -53,7 +53,7 @@ fn provider(images: &[&str]) -> Option<Arc<UserObject<Vec<String>>>> {
 }
 
 fn node(name: &str, runtime: NodeRuntime, platform: Platform) -> Arc<NodeFacts> {
-    Arc::new(NodeFacts { name: name.to_owned(), runtime: FoundRuntime::Known(runtime), platform })
+    Arc::new(NodeFacts { name: name.to_owned(), runtime: Some(runtime), platform })
 }
 
 /// A cluster with one node of each runtime.
