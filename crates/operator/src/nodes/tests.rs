@@ -47,9 +47,9 @@ fn set(name: &str, source: &str, mirrors: &[&str]) -> Arc<UserObject<MirrorSet>>
     object(UserKind::ImageDigestMirrorSet, name, MirrorSet { kind, name: name.to_owned(), rules: vec![rule] })
 }
 
-fn provider(images: &[&str]) -> Option<Arc<UserObject<Vec<String>>>> {
+fn provider(images: &[&str]) -> Arc<UserObject<Vec<String>>> {
     let images = images.iter().map(|&image| image.to_owned()).collect();
-    Some(object(UserKind::ProviderConfig, "cluster", images))
+    object(UserKind::ProviderConfig, "cluster", images)
 }
 
 fn node(name: &str, runtime: NodeRuntime, platform: Platform) -> Arc<NodeFacts> {
@@ -127,7 +127,7 @@ fn said(observed: &Observed, type_: &str) -> (String, String, String) {
 fn each_runtime_gets_its_own_files_and_nothing_is_written_twice() {
     let observed = Observed {
         mirror_sets: vec![set("a", "quay.io", &["m.io/quay"])],
-        provider: provider(&["quay.io"]),
+        provider: Some(provider(&["quay.io"])),
         ..plain()
     };
     let decision = decide(&observed, &settings());
@@ -158,7 +158,7 @@ fn without_objects_or_without_nodes_there_is_nothing_to_bring() {
     let observed =
         Observed { mirror_sets: vec![set("a", "quay.io", &["m.io"])], nodes: Vec::new(), ..plain() };
     assert_eq!(decide(&observed, &settings()).writes, []);
-    let observed = Observed { provider: provider(&["quay.io"]), ..observed };
+    let observed = Observed { provider: Some(provider(&["quay.io"])), ..observed };
     assert_eq!(said(&observed, condition::NODES_UPDATED).1, condition::NO_NODES);
 }
 
@@ -189,7 +189,7 @@ fn a_content_that_nodes_still_have_stays() {
 fn if_no_set_is_valid_the_nodes_keep_what_they_have() {
     let observed = Observed {
         mirror_sets: vec![set("a", "not a source", &["m.io"])],
-        provider: provider(&["quay.io"]),
+        provider: Some(provider(&["quay.io"])),
         ..plain()
     };
     let decision = decide(&observed, &settings());
@@ -224,7 +224,7 @@ fn replacing_a_policy_by_a_mirror_set_changes_no_file() {
 fn what_does_not_fit_is_refused_and_the_old_stays() {
     let small = Observed {
         mirror_sets: vec![set("a", "quay.io", &["m.io"])],
-        provider: provider(&["quay.io"]),
+        provider: Some(provider(&["quay.io"])),
         ..openshift(Platform::Aws)
     };
     let own = stored(&decide(&small, &settings()), objects::machine_config_content);
@@ -267,7 +267,7 @@ fn each_platform_has_its_path_and_keeps_its_provider() {
         (Platform::Other, "generic", true),
     ] {
         for images in [&["example.com"][..], &["example.com", "example1.com"]] {
-            let observed = Observed { provider: provider(images), ..openshift(platform) };
+            let observed = Observed { provider: Some(provider(images)), ..openshift(platform) };
             let files = pool_files(&observed);
             let path = format!("/etc/kubernetes/credential-providers/{name}-credential-provider.yaml");
             let text = &files[&path];
@@ -279,7 +279,7 @@ fn each_platform_has_its_path_and_keeps_its_provider() {
             assert_eq!(files.contains_key(unit), drop_in);
             assert_eq!(files.len(), 1 + usize::from(drop_in));
         }
-        let observed = Observed { provider: provider(&[]), ..openshift(platform) };
+        let observed = Observed { provider: Some(provider(&[])), ..openshift(platform) };
         assert_eq!(pool_files(&observed), BTreeMap::new(), "without images there is no file");
     }
 }
@@ -310,7 +310,7 @@ fn on_openshift_the_files_are_the_machine_config_operators() {
 
 #[test]
 fn without_the_release_image_nothing_is_delivered() {
-    let mut observed = Observed { provider: provider(&["quay.io"]), ..openshift(Platform::Aws) };
+    let mut observed = Observed { provider: Some(provider(&["quay.io"])), ..openshift(Platform::Aws) };
     let ObservedDelivery::MachineConfig { release_image, .. } = &mut observed.delivery else {
         unreachable!()
     };
@@ -323,7 +323,7 @@ fn without_the_release_image_nothing_is_delivered() {
 
 #[test]
 fn a_pool_has_it_once_its_rendered_configuration_does() {
-    let mut observed = Observed { provider: provider(&["example.com"]), ..openshift(Platform::Aws) };
+    let mut observed = Observed { provider: Some(provider(&["example.com"])), ..openshift(Platform::Aws) };
     assert_eq!(said(&observed, condition::NODES_UPDATED).2, "0 of 6 nodes have it");
     let body = created(&decide(&observed, &settings())).remove(0);
     let config: MachineConfig = serde_json::from_value(body).unwrap();
@@ -337,7 +337,7 @@ fn a_pool_has_it_once_its_rendered_configuration_does() {
 fn a_status_is_written_once_and_keeps_the_time_of_its_last_change() {
     let observed = Observed {
         mirror_sets: vec![set("a", "quay.io", &["m.io"])],
-        provider: provider(&["quay.io"]),
+        provider: Some(provider(&["quay.io"])),
         ..plain()
     };
     let say = |observed: &Observed, now: i64| {
