@@ -25,7 +25,7 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
         &["engine", "golang"],
         &["k8s-openapi", "kube", "schemars", "serde", "serde-saphyr", "serde_json", "sha2", "thiserror"],
     ),
-    ("nodeconfig", &["documents", "engine", "findings"], &["serde", "thiserror"]),
+    ("nodeconfig", &["documents", "engine", "findings"], &["serde", "serde_json", "thiserror"]),
     ("nodefiles", &["engine"], &["rustix", "thiserror"]),
     ("handover", &["engine"], &["nix", "rustix", "sha2", "thiserror"]),
     (
