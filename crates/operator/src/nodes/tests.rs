@@ -49,7 +49,7 @@ fn set(name: &str, source: &str, mirrors: &[&str]) -> Arc<UserObject<MirrorSet>>
 
 fn provider(images: &[&str]) -> Arc<UserObject<Vec<String>>> {
     let images = images.iter().map(|&image| image.to_owned()).collect();
-    object(UserKind::ProviderConfig, "cluster", images)
+    object(UserKind::ProviderConfig(ProviderVersion::V1), "cluster", images)
 }
 
 fn node(name: &str, runtime: NodeRuntime, platform: Platform) -> Arc<NodeFacts> {
