@@ -3,4 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says no by a panic")]
 
 mod conditions;
+mod deletion;
+mod mirrors;
+mod steps;
 mod world;
