@@ -5,5 +5,8 @@
 mod conditions;
 mod deletion;
 mod mirrors;
+mod namespaces;
+mod openshift;
+mod scale;
 mod steps;
 mod world;
