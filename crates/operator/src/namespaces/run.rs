@@ -1,5 +1,6 @@
 //! The pass of the controller.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Namespace;
@@ -92,10 +93,17 @@ impl Controller for NamespacesController {
         };
         let plan = plan(&self.namespaces.snapshot(), &owned(&self.roles), &owned(&self.bindings));
         let mut complete = true;
-        let roles = plan.roles.iter().map(|write| (ApiResource::erase::<Role>(&()), write));
-        let bindings = plan.bindings.iter().map(|write| (ApiResource::erase::<RoleBinding>(&()), write));
-        for (kind, write) in roles.chain(bindings) {
-            if let Err(error) = self.writer.carry_out(&kind, write).await {
+        let mut without_role = BTreeSet::new();
+        for write in &plan.roles {
+            if let Err(error) = self.writer.carry_out(&ApiResource::erase::<Role>(&()), write).await {
+                complete &= self.report(&error);
+                without_role.insert(&write.key().namespace);
+            }
+        }
+        // A Role that is not ours may grant anything, so nobody is bound to it.
+        let bindings = plan.bindings.iter().filter(|write| !without_role.contains(&write.key().namespace));
+        for write in bindings {
+            if let Err(error) = self.writer.carry_out(&ApiResource::erase::<RoleBinding>(&()), write).await {
                 complete &= self.report(&error);
             }
         }

@@ -187,6 +187,7 @@ impl NodesController {
     }
 
     fn count(&self, decision: &Decision) {
+        self.metrics.forget_nodes();
         for target in &decision.targets {
             let nodes = target.nodes;
             let waiting = nodes.total.saturating_sub(nodes.updated + nodes.failed);
