@@ -13,7 +13,6 @@ use tokio::sync::Notify;
 
 use super::plan::{NamespaceFacts, binding_content, plan, role_content};
 use crate::cache::{Cache, CacheState};
-use crate::category::Category;
 use crate::controller::{Controller, Pass};
 use crate::metrics::Metrics;
 use crate::write::{OwnObject, Said, WriteError, Writer};
@@ -69,12 +68,13 @@ impl NamespacesController {
         }
     }
 
-    /// Reports a failure. Returns whether there is no use in trying again soon.
+    /// Reports a failure. Returns whether there is no use in trying again. There is for a Role of somebody else: nobody tells us when it
+    /// goes.
     fn report(&self, error: &WriteError) -> bool {
         let Some(category) = error.category() else { return true };
         self.metrics.error(Self::NAME, category);
         tracing::error!(controller = Self::NAME, reason = %category, "{error}");
-        category == Category::ForeignObject
+        false
     }
 }
 

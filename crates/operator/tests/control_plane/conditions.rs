@@ -30,11 +30,17 @@ fn objects_become_files_and_say_so() {
 
     let message = world.wait_for_provider("NodesUpdated", "False", "RollingOut");
     assert_eq!(message, "0 of 2 nodes have it");
+    let since = || {
+        let found = world.condition("criocredentialproviderconfig", "cluster", "NodesUpdated").unwrap();
+        found["lastTransitionTime"].clone()
+    };
+    let rolling_out_since = since();
     let wanted = Some(name(&configuration));
     world.report("a", wanted, wanted, "True");
     world.report("b", wanted, None, "False");
     world.wait_for_provider_message("NodesUpdated", "1 of 2 nodes have it, and 1 could not take it");
     world.wait_for_provider("NodesUpdated", "False", "NodesFailed");
+    assert_eq!(since(), rolling_out_since, "the status is still False");
     world.report("b", wanted, wanted, "True");
     let message = world.wait_for_provider("NodesUpdated", "True", "AllNodes");
     assert_eq!(message, "2 of 2 nodes have it");
@@ -141,7 +147,9 @@ fn clouds_keep_the_images_of_their_own_providers(world: &World) {
             .conflicts
             .iter()
             .map(|(entry, pattern)| {
-                format!("{entry:?} conflicts with {pattern:?} of provider {provider}, which keeps these images")
+                format!(
+                    "{entry:?} conflicts with {pattern:?} of provider {provider}, which keeps these images"
+                )
             })
             .collect();
         let message = format!("these entries of matchImages have no effect: {}", conflicts.join("; "));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::steps::{content_source_policy, file, name, names, of_kind, shown};
-use crate::world::{Flavour, World, digest_mirror_set, provider_config};
+use crate::world::{Flavour, World, digest_mirror_set, eventually, provider_config};
 
 const DROP_IN: &str = "/etc/containers/registries.conf.d/50-pullwright.conf";
 const CONFIGURATIONS: &str = "nodeconfigurations.pullwright.dev";
@@ -65,6 +65,13 @@ fn a_wrong_mirror_set_says_what_is_wrong_and_the_rest_is_delivered_to_every_runt
     assert_eq!(message, "0 of 3 nodes have it", "the node with another runtime does not count");
 
     when_all_are_wrong_the_nodes_keep_what_they_have(&world);
+    replica
+        .wait_for_metric("pullwright_operator_nodes{runtime=\"k3s\",state=\"waiting\"}", |nodes| nodes > 0.5);
+    world.delete("node", "k3s");
+    eventually("the metrics to forget the last node of a runtime", || {
+        let (_, text) = replica.get("/metrics").map_err(|error| error.to_string())?;
+        if text.contains("runtime=\"k3s\"") { Err(text) } else { Ok(()) }
+    });
     drop(replica);
     let mark = world.mark();
     let _replica = world.start("two", &[]);
@@ -177,5 +184,9 @@ fn conditions_of_somebody_else_are_not_fought_over(world: &World) {
     world.apply_object(&provider_config(&["quay.io", "docker.io"]));
     world.wait_for_the_configuration("the other images", |found| found.to_string().contains("docker.io"));
     let writes = world.writes_until_rest(mark);
-    assert!(of_kind(&writes, "criocredentialproviderconfigs.config.openshift.io").len() <= 8, "{}", shown(&writes));
+    assert!(
+        of_kind(&writes, "criocredentialproviderconfigs.config.openshift.io").len() <= 8,
+        "{}",
+        shown(&writes)
+    );
 }

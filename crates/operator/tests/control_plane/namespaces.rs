@@ -1,5 +1,6 @@
 //! Labelled namespaces: who may read their pull secrets.
 
+use pullwright_testkit::kubectl::Kubectl;
 use serde_json::{Value, json};
 
 use crate::steps::{of_kind, shown};
@@ -37,6 +38,30 @@ fn wait_for_access(world: &World, namespace: &str, rules: &Value, accounts: &[&s
 
 fn named(secrets: &[&str]) -> Value {
     json!([{"apiGroups": [""], "resources": ["secrets"], "resourceNames": secrets, "verbs": ["get"]}])
+}
+
+/// Whoever has the operator's token still cannot grant more than what the operator grants.
+fn the_operator_may_write_nothing_else(world: &World) {
+    let account = ("pullwright-system", "pullwright-operator");
+    let kubeconfig = world.plane.service_account_kubeconfig(account.0, account.1, None).unwrap();
+    let operator = Kubectl::new(&kubeconfig);
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+        "metadata": {"name": ACCESS, "namespace": "without"},
+        "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["list", "get"]}],
+    });
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": {"name": ACCESS, "namespace": "without"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": ACCESS},
+        "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "some"}],
+    });
+    for object in [role, binding] {
+        let error = operator.apply(&object.to_string()).unwrap_err().to_string();
+        assert!(error.contains("the operator may only"), "{error}");
+    }
+    let error = operator.run(&["get", "secrets", "--namespace=some"]).unwrap_err().to_string();
+    assert!(error.contains("forbidden"), "{error}");
 }
 
 #[test]
@@ -77,9 +102,14 @@ fn a_label_gives_the_plugin_access_where_the_operator_may() {
         |errors| errors > 0.5,
     );
     assert_eq!(get(&world, "role", "foreign").unwrap()["rules"], foreign["rules"]);
+    assert_eq!(get(&world, "rolebinding", "foreign"), None, "nobody is bound to what somebody else grants");
     assert_eq!(get(&world, "role", "without"), None);
-    let writes = world.writes_until_rest(mark);
+    let log = replica.process.log().text();
+    assert!(log.contains("create Role foreign/pullwright-pull-secrets: "), "it says where: {log}");
+    let writes = world.writes_since(mark);
     assert!(of_kind(&writes, kinds[0]).len() == 2, "{}", shown(&writes));
+    world.kubectl(&["delete", "role", ACCESS, "--namespace=foreign"]);
+    wait_for_access(&world, "foreign", &list, &["default"]);
 
     // Whatever is changed by hand is put back.
     let patch = r#"{"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}"#;
@@ -89,6 +119,8 @@ fn a_label_gives_the_plugin_access_where_the_operator_may() {
     world.kubectl(&["delete", "role", ACCESS, "--namespace=all"]);
     wait_for_access(&world, "all", &list, &["default"]);
     wait_for_access(&world, "some", &named(&["login", "other"]), &["builder", "default"]);
+
+    the_operator_may_write_nothing_else(&world);
 
     // What cannot be granted is said, and changes nothing.
     let mark = world.mark();
@@ -102,16 +134,24 @@ fn a_label_gives_the_plugin_access_where_the_operator_may() {
     namespace(&world, "some", &label("named"), &json!({"pullwright.dev/pull-secrets": "new"}));
     wait_for_access(&world, "some", &named(&["new"]), &["default"]);
 
-    // Without the label, both go; what is not ours stays.
+    // Without the label, both go; what was handed over stays.
+    world.kubectl(&["label", "role", ACCESS, "--namespace=foreign", "app.kubernetes.io/managed-by-"]);
     for name in ["all", "some", "foreign"] {
         world.kubectl(&["label", "namespace", name, "pullwright.dev/pull-access-"]);
     }
-    for name in ["all", "some"] {
-        eventually(&format!("access to {name} to go"), || {
-            let left = [get(&world, "role", name), get(&world, "rolebinding", name)];
-            if left == [None, None] { Ok(()) } else { Err(format!("{left:?}")) }
+    let gone = [
+        ("role", "all"),
+        ("role", "some"),
+        ("rolebinding", "all"),
+        ("rolebinding", "some"),
+        ("rolebinding", "foreign"),
+    ];
+    for (kind, name) in gone {
+        eventually(&format!("the {kind} in {name} to go"), || match get(&world, kind, name) {
+            None => Ok(()),
+            Some(left) => Err(format!("{left:#}")),
         });
     }
-    assert_eq!(get(&world, "role", "foreign").unwrap()["rules"], foreign["rules"]);
+    assert_eq!(get(&world, "role", "foreign").unwrap()["rules"], list);
     assert!(!replica.process.log().text().contains("panicked"));
 }

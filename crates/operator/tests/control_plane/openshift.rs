@@ -128,17 +128,29 @@ fn pools_get_the_files_that_their_platform_needs() {
     let message = world.wait_for_provider("MachineConfigRendered", "False", "ForeignObject");
     assert!(message.contains("99-worker-pullwright") && !message.contains("99-master"), "{message}");
     assert_eq!(world.get("machineconfig", "99-worker-pullwright").unwrap()["spec"], before["spec"]);
-    world.kubectl(&["label", "machineconfig", "99-worker-pullwright", "app.kubernetes.io/managed-by=pullwright-operator"]);
+    world.kubectl(&[
+        "label",
+        "machineconfig",
+        "99-worker-pullwright",
+        "app.kubernetes.io/managed-by=pullwright-operator",
+    ]);
     world.wait_for_provider("MachineConfigRendered", "True", "MachineConfigRenderingSucceeded");
+
+    let before = files(&world.get("machineconfig", "99-worker-pullwright").unwrap());
+    let patch = r#"{"spec": {"config": {"storage": {"files": []}}}}"#;
+    world.kubectl(&["patch", "machineconfig", "99-worker-pullwright", "--type=merge", "--patch", patch]);
+    wait_for_files(&world, "what was changed by hand to be back", |found| files(found) == before);
 
     for (kind, name) in [
         ("imagedigestmirrorset", "vendor"),
         ("imagecontentsourcepolicy", "partly"),
         ("image.config.openshift.io", "cluster"),
-        ("criocredentialproviderconfig", "cluster"),
     ] {
         world.delete(kind, name);
     }
+    let patch = r#"[{"op": "remove", "path": "/spec/matchImages"}]"#;
+    world.kubectl(&["patch", "criocredentialproviderconfig", "cluster", "--type=json", "--patch", patch]);
+    world.wait_for_provider_message("MachineConfigRendered", "there is nothing to bring to the nodes");
     eventually("the MachineConfigs to go", || {
         let left = world.list("machineconfigs");
         if left.is_empty() { Ok(()) } else { Err(format!("{:?}", names(&left))) }

@@ -33,7 +33,9 @@ fn a_thousand_mirror_sets_converge_with_few_writes() {
     let delivery = of_kind(&writes, "nodeconfigurations.pullwright.dev").len();
     let statuses = of_kind(&writes, "imagedigestmirrorsets.config.openshift.io").len();
     let provider = of_kind(&writes, "criocredentialproviderconfigs.config.openshift.io").len();
-    println!("applied in {applied_in:?}, said in {said_in:?}, {delivery} writes of NodeConfigurations, {statuses} of statuses, {provider} of CRIOCredentialProviderConfig");
+    println!(
+        "applied in {applied_in:?}, said in {said_in:?}, {delivery} writes of NodeConfigurations, {statuses} of statuses, {provider} of CRIOCredentialProviderConfig"
+    );
     assert_eq!(statuses, SETS, "each is told once: {}", tail(&shown(&writes)));
     // The pass runs while objects still come, so there are a few configurations in between, each with its deletion.
     assert!(delivery <= 20, "{delivery} writes");
