@@ -19,7 +19,7 @@ fn get(world: &World, kind: &str, namespace: &str) -> Option<Value> {
     world.plane.kubectl().json(&["get", kind, ACCESS, "--namespace", namespace]).ok()
 }
 
-/// Waits until Role and RoleBinding of a namespace grant exactly this.
+/// Waits until Role and `RoleBinding` of a namespace grant exactly this.
 fn wait_for_access(world: &World, namespace: &str, rules: &Value, accounts: &[&str]) {
     let subjects: Vec<Value> = accounts
         .iter()

@@ -1,4 +1,4 @@
-//! OpenShift: MachineConfigs for the pools, and Events where mirror sets have no conditions.
+//! OpenShift: `MachineConfig`s for the pools, and Events where mirror sets have no conditions.
 
 use pullwright_api::ignition::ignition_files;
 use pullwright_testkit::openshift;
@@ -54,7 +54,7 @@ fn with_status(world: &World, object: Value) {
     world.plane.set_status_of_many([object].into_iter()).unwrap();
 }
 
-/// The files of a MachineConfig: path, permissions and text.
+/// The files of a `MachineConfig`: path, permissions and text.
 fn files(config: &Value) -> Vec<(String, Option<i32>, String)> {
     let files = ignition_files(&config["spec"]["config"]).unwrap();
     let text = |contents: Vec<u8>| String::from_utf8(contents).unwrap();
@@ -65,7 +65,7 @@ fn file(config: &Value, path: &str) -> Option<String> {
     files(config).into_iter().find(|(found, ..)| found == path).map(|(.., text)| text)
 }
 
-/// Waits until both pools have a MachineConfig with the same files, which are as `wanted` says, and returns the worker's.
+/// Waits until both pools have a `MachineConfig` with the same files, which are as `wanted` says, and returns the worker's.
 fn wait_for_files(world: &World, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     eventually(what, || {
         let config = |pool: &str| world.get("machineconfig", &format!("99-{pool}-pullwright"));
@@ -240,7 +240,7 @@ fn a_pool_counts_once_its_rendered_configuration_has_our_files() {
     what_does_not_fit_is_not_written(&world, &ours);
 }
 
-/// What the Machine Config Operator makes of a pool: all its MachineConfigs in one, and how many nodes have it.
+/// What the Machine Config Operator makes of a pool: all its `MachineConfig`s in one, and how many nodes have it.
 fn rendered(world: &World, pool: &str, name: &str, config: &Value, counts: (u32, u32, u32)) {
     world.apply_object(&json!({
         "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig", "metadata": {"name": name},
