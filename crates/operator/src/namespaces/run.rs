@@ -32,7 +32,7 @@ impl NamespacesController {
     #[must_use]
     pub fn new(client: &Client, writer: Writer, metrics: Metrics, changed: &Arc<Notify>) -> Self {
         let labelled = watcher::Config::default().labels(names::PULL_ACCESS);
-        // With the name, since the operator may read only Roles and RoleBindings of this name.
+        // By name as well: the operator may read no other Roles and RoleBindings.
         let own = watcher::Config::default()
             .labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR))
             .fields(&format!("metadata.name={}", access::NAME));

@@ -145,21 +145,18 @@ impl NodesController {
     async fn say(&mut self, statuses: Statuses) -> (bool, Option<Duration>) {
         let mut again = None;
         let since = self.progress.map(|at| at.elapsed());
-        let mut writes = statuses.conditions;
+        let mut changes = statuses.conditions;
         if let Some(wait) = since.and_then(|since| PROGRESS_INTERVAL.checked_sub(since)) {
-            let before = writes.len();
-            writes.retain(|write| !write.only_progress);
-            again = (writes.len() < before).then_some(wait);
+            let before = changes.len();
+            changes.retain(|change| !change.only_progress);
+            again = (changes.len() < before).then_some(wait);
         }
-        if writes.iter().any(|write| write.kind == UserKind::ProviderConfig) {
+        if changes.iter().any(|change| change.kind == UserKind::ProviderConfig) {
             self.progress = Some(Instant::now());
         }
         let writer = &self.writer;
-        let results: Vec<Result<(), WriteError>> = stream::iter(writes)
-            .map(|write| async move {
-                let conditions = serde_json::to_value(&write.conditions).unwrap_or_default();
-                writer.conditions(&write.kind.resource(), &write.name, &write.uid, &conditions).await
-            })
+        let results: Vec<Result<(), WriteError>> = stream::iter(changes)
+            .map(|change| async move { writer.conditions(&change.write).await })
             .buffer_unordered(AT_A_TIME)
             .collect()
             .await;
