@@ -1,6 +1,6 @@
 //! The operator's own program on a real API server, with the RBAC as shipped.
 
-#![expect(clippy::unwrap_used, reason = "a test says no by a panic")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test says no by a panic")]
 
 mod conditions;
 mod deletion;

@@ -11,7 +11,7 @@ use pullwright_testkit::{Cable, ControlPlane, openshift};
 use serde_json::{Value, json};
 
 /// How long anything may take. It is generous: a machine under load is no reason to fail.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What a cluster is made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
