@@ -11,7 +11,7 @@ use pullwright_testkit::{Cable, ControlPlane, openshift};
 use serde_json::{Value, json};
 
 /// How long anything may take. It is generous: a machine under load is no reason to fail.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What a cluster is made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,11 @@ impl World {
             world.apply(&operator_manifest("rbac-machine-config"));
         }
         world
+    }
+
+    /// Where a test may keep files.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.root
     }
 
     /// Starts a replica with the operator's own service account.
