@@ -62,8 +62,13 @@ impl Category {
 
 /// Whether a server-side apply failed because another field manager owns a field.
 fn owned_by_others(status: &Status) -> bool {
+    fields_of_others(status).next().is_some()
+}
+
+/// The fields for which a server-side apply failed because another field manager owns them.
+pub(crate) fn fields_of_others(status: &Status) -> impl Iterator<Item = &str> {
     let causes = status.details.iter().flat_map(|details| &details.causes);
-    causes.into_iter().any(|cause| cause.reason == "FieldManagerConflict")
+    causes.filter(|cause| cause.reason == "FieldManagerConflict").map(|cause| cause.field.as_str())
 }
 
 impl fmt::Display for Category {

@@ -217,7 +217,8 @@ impl Controller for NodesController {
         }
         let failures = self.deliver(&decision).await;
         for target in &decision.targets {
-            if let Some((category, why)) = &target.refused {
+            // What holds everything is said once, above.
+            if let Some((category, why)) = target.refused.as_ref().filter(|_| decision.held.is_none()) {
                 self.metrics.error(Self::NAME, *category);
                 tracing::error!(controller = Self::NAME, reason = %category, runtime = target.name, "{why}");
             }

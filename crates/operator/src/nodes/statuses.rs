@@ -5,17 +5,21 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
-use pullwright_api::condition;
+use kube::api::ApiResource;
+use pullwright_api::openshift::MachineConfig;
+use pullwright_api::{NodeConfiguration, condition};
 use pullwright_engine::mirrors::{ObjectOutcome, Verdict};
 use pullwright_findings::Finding;
 
 use super::decide::{Decision, NodeCount};
-use super::observed::{Observed, UserKind, UserObject};
+use super::observed::{Observed, ObservedDelivery, UserKind, UserObject};
 use crate::category::Category;
 use crate::write::{EventNote, StatusWrite};
 
 /// The longest message that the API takes in a condition.
 const MESSAGE_LIMIT: usize = 32_768;
+/// The reason of the Event about what a runtime cannot do.
+const UNSUPPORTED: &str = "Unsupported";
 /// How many findings a message lists; `pullwright lint` shows all.
 const FINDINGS_SHOWN: usize = 10;
 
@@ -66,6 +70,11 @@ pub fn statuses(
         let wanted = provider_conditions(decision, failures);
         statuses.conditions.extend(change(provider, wanted, now));
     }
+    for target in &decision.targets {
+        if let (Some(object), [_, ..]) = (&target.object, target.unsupported.as_slice()) {
+            statuses.events.push(unsupported(observed, object, &target.unsupported));
+        }
+    }
     for (kind, name, why) in &observed.unparsable {
         let resource = kind.resource();
         let regarding = ObjectReference {
@@ -78,6 +87,21 @@ pub fn statuses(
         statuses.events.push(warning(regarding, Category::Unparsable.as_str(), note));
     }
     statuses
+}
+
+/// What a runtime cannot do is said about what is delivered to it: it follows from all objects together.
+fn unsupported(observed: &Observed, object: &str, unsupported: &[Finding]) -> EventNote {
+    let resource = match &observed.delivery {
+        ObservedDelivery::NodeAgent { .. } => ApiResource::erase::<NodeConfiguration>(&()),
+        ObservedDelivery::MachineConfig { .. } => ApiResource::erase::<MachineConfig>(&()),
+    };
+    let regarding = ObjectReference {
+        api_version: Some(resource.api_version),
+        kind: Some(resource.kind),
+        name: Some(object.to_owned()),
+        ..ObjectReference::default()
+    };
+    warning(regarding, UNSUPPORTED, findings(unsupported))
 }
 
 /// A condition before it is known since when it holds.
@@ -143,6 +167,7 @@ fn validated(decision: &Decision) -> WantedCondition {
     };
     let message = match (left_out.as_slice(), entries.applied.len()) {
         ([], 0) => "no images are listed, so the kubelets do not ask the plugin".to_owned(),
+        ([], 1) => "the kubelets ask the plugin for 1 entry".to_owned(),
         ([], applied) => format!("the kubelets ask the plugin for {applied} entries"),
         (left_out, _) => format!("these entries of matchImages have no effect: {}", left_out.join("; ")),
     };

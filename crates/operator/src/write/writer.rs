@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::objects::{ObjectWrite, OwnObject, WantedObject};
 use crate::cache::ObjectKey;
-use crate::category::{Category, message};
+use crate::category::{Category, fields_of_others, message};
 use crate::leader::Leadership;
 use crate::metrics::Metrics;
 
@@ -44,6 +44,8 @@ pub enum WriteError {
         category: Category,
         /// What the API server says.
         why: String,
+        /// The fields that somebody else owns.
+        fields: Vec<String>,
     },
 }
 
@@ -126,17 +128,38 @@ impl Writer {
         }
     }
 
-    /// Sets the conditions of an object that users write. Conditions of other writers stay as they are.
+    /// Sets the conditions of an object that users write. A condition that somebody else owns stays as it is, and the others are set.
     ///
     /// # Errors
-    /// As [`Self::carry_out`].
+    /// As [`Self::carry_out`]; and if somebody else owns one of the conditions, once the others are set.
     pub async fn conditions(&self, write: &StatusWrite) -> Result<(), WriteError> {
+        let refused = match self.apply_conditions(write, &write.conditions).await {
+            Err(error @ WriteError::Failed { category: Category::ForeignObject, .. }) => error,
+            done => return done,
+        };
+        let WriteError::Failed { fields, .. } = &refused else { return Err(refused) };
+        let is_ours = |condition: &&Condition| {
+            let element = format!("[type=\"{}\"]", condition.type_);
+            !fields.iter().any(|field| field.contains(&element))
+        };
+        let ours: Vec<Condition> = write.conditions.iter().filter(is_ours).cloned().collect();
+        if !ours.is_empty() && ours.len() < write.conditions.len() {
+            self.apply_conditions(write, &ours).await?;
+        }
+        Err(refused)
+    }
+
+    async fn apply_conditions(
+        &self,
+        write: &StatusWrite,
+        conditions: &[Condition],
+    ) -> Result<(), WriteError> {
         let (kind, name) = (&write.resource, write.name.as_str());
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), kind);
         let body = json!({
             "apiVersion": kind.api_version, "kind": kind.kind,
             "metadata": {"name": name, "uid": write.uid, "resourceVersion": write.resource_version},
-            "status": {"conditions": write.conditions},
+            "status": {"conditions": conditions},
         });
         let (parameters, patch) = (PatchParams::apply(OPERATOR), Patch::Apply(&body));
         self.send("patch status of", kind, name, api.patch_status(name, &parameters, &patch)).await.map(drop)
@@ -261,14 +284,27 @@ impl Writer {
                 }
                 Ok(answer)
             }
-            Ok(Err(error)) => Err(failed(verb, kind, name, Category::of(&error), message(&error))),
+            Ok(Err(error)) => {
+                let mut failed = failed(verb, kind, name, Category::of(&error), message(&error));
+                if let (WriteError::Failed { fields, .. }, kube::Error::Api(status)) = (&mut failed, &error) {
+                    fields.extend(fields_of_others(status).map(str::to_owned));
+                }
+                Err(failed)
+            }
             Err(_) => Err(failed(verb, kind, name, Category::ApiUnavailable, "no answer in time".to_owned())),
         }
     }
 }
 
 fn failed(verb: &'static str, kind: &ApiResource, name: &str, category: Category, why: String) -> WriteError {
-    WriteError::Failed { verb, kind: kind.kind.clone(), name: name.to_owned(), category, why }
+    WriteError::Failed {
+        verb,
+        kind: kind.kind.clone(),
+        name: name.to_owned(),
+        category,
+        why,
+        fields: Vec::new(),
+    }
 }
 
 fn shortened(note: &str) -> String {
