@@ -63,6 +63,8 @@ pub struct UserObject<T> {
     pub name: String,
     /// Which object of that name it is.
     pub uid: String,
+    /// Which version of it.
+    pub resource_version: String,
     /// Which version of its spec.
     pub generation: i64,
     /// The conditions in its status.
@@ -78,6 +80,7 @@ impl<T> UserObject<T> {
             kind,
             name: metadata.name.unwrap_or_default(),
             uid: metadata.uid.unwrap_or_default(),
+            resource_version: metadata.resource_version.unwrap_or_default(),
             generation: metadata.generation.unwrap_or_default(),
             conditions,
             value,

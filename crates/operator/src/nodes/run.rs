@@ -154,7 +154,8 @@ impl NodesController {
         let results: Vec<Result<(), WriteError>> = stream::iter(writes)
             .map(|write| async move {
                 let conditions = serde_json::to_value(&write.conditions).unwrap_or_default();
-                writer.conditions(&write.kind.resource(), &write.name, &write.uid, &conditions).await
+                let version = (&*write.uid, &*write.resource_version);
+                writer.conditions(&write.kind.resource(), &write.name, version, &conditions).await
             })
             .buffer_unordered(AT_A_TIME)
             .collect()

@@ -28,6 +28,8 @@ pub struct StatusWrite {
     pub name: String,
     /// Which object of that name it is.
     pub uid: String,
+    /// Which version of it this was decided for.
+    pub resource_version: String,
     /// All of the operator's conditions in it.
     pub conditions: Vec<Condition>,
     /// Whether only numbers in a message are different from before. Such a write can wait.
@@ -236,6 +238,7 @@ fn write<T>(object: &UserObject<T>, wanted: Vec<WantedCondition>, now: Timestamp
         kind: object.kind,
         name: object.name.clone(),
         uid: object.uid.clone(),
+        resource_version: object.resource_version.clone(),
         conditions,
         only_progress,
     })

@@ -111,7 +111,8 @@ impl Writer {
         }
     }
 
-    /// Sets the conditions of an object that users write. Conditions of other writers stay as they are.
+    /// Sets the conditions of an object that users write, if it still is the object of this uid and resource version. Conditions of other
+    /// writers stay as they are.
     ///
     /// # Errors
     /// As [`Self::carry_out`].
@@ -119,14 +120,14 @@ impl Writer {
         &self,
         kind: &ApiResource,
         name: &str,
-        uid: &str,
+        (uid, resource_version): (&str, &str),
         conditions: &Value,
     ) -> Result<(), WriteError> {
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), kind);
         let body = json!({
             "apiVersion": kind.api_version, "kind": kind.kind,
-            // With its uid, a late write cannot be taken for one of an object that was created anew.
-            "metadata": {"name": name, "uid": uid},
+            // A write can arrive late, when another replica has said something newer, or when the object was created anew.
+            "metadata": {"name": name, "uid": uid, "resourceVersion": resource_version},
             "status": {"conditions": conditions},
         });
         let (parameters, patch) = (PatchParams::apply(OPERATOR), Patch::Apply(&body));
