@@ -3,4 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test says no by a panic")]
 
 mod conditions;
+mod election;
+mod faults;
+mod sets;
 mod world;
+mod writers;
