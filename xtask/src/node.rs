@@ -57,7 +57,7 @@ fn build_node_programs() -> Result<(), String> {
 /// The testkit's name for containerd behind our image service.
 const WITH_IMAGES: &str = "containerd-with-images";
 
-/// The testkit's own tests on a control plane, and those of the CRDs.
+/// The testkit's own tests on a control plane, and those of the CRDs, the operator and `pullwright status`.
 pub(crate) const CONTROL_PLANE: &[&str] = &[
     "-p",
     "pullwright-testkit",
@@ -65,6 +65,8 @@ pub(crate) const CONTROL_PLANE: &[&str] = &[
     "pullwright-api",
     "-p",
     "pullwright-operator",
+    "-p",
+    "pullwright",
     "--features",
     "real",
     "--test",

@@ -1,4 +1,4 @@
-//! Who may read the pull secrets of a namespace: one Role and one RoleBinding, from the command line or from what a namespace
+//! Who may read the pull secrets of a namespace: one Role and one `RoleBinding`, from the command line or from what a namespace
 //! says about itself.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use crate::names::{
     SERVICE_ACCOUNTS, is_object_name,
 };
 
-/// The name of the Role and of the RoleBinding.
+/// The name of the Role and of the `RoleBinding`.
 pub const NAME: &str = "pullwright-pull-secrets";
 
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
@@ -148,7 +148,7 @@ impl PullAccess {
         Role { metadata: self.metadata(), rules: Some(vec![rule]) }
     }
 
-    /// The RoleBinding of that Role to the service accounts.
+    /// The `RoleBinding` of that Role to the service accounts.
     #[must_use]
     pub fn role_binding(&self) -> RoleBinding {
         let subject = |name: &String| Subject {

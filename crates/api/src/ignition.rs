@@ -180,7 +180,7 @@ mod tests {
         --image-credential-provider-bin-dir=/usr/libexec/kubelet-image-credential-provider-plugins \
         --image-credential-provider-config=/etc/kubernetes/credential-providers/generic-credential-provider.yaml\"\n";
 
-    fn read(contents: Value) -> Result<Vec<u8>, ContentsError> {
+    fn read(contents: &Value) -> Result<Vec<u8>, ContentsError> {
         let config = json!({
             "ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/a", "contents": contents}]},
         });
@@ -236,7 +236,7 @@ mod tests {
             (json!({"source": "data:;base64,YQo=", "compression": ""}), "a\n"),
             (json!({"source": "data:text/plain;charset=utf-8;base64,YQo="}), "a\n"),
         ] {
-            assert_eq!(read(contents.clone()), Ok(text.as_bytes().to_vec()), "{contents}");
+            assert_eq!(read(&contents), Ok(text.as_bytes().to_vec()), "{contents}");
         }
     }
 
@@ -265,7 +265,7 @@ mod tests {
                 "/etc/a has a data URL that cannot be decoded: illegal base64 data at input byte 6",
             ),
         ] {
-            assert_eq!(read(contents).unwrap_err().to_string(), message);
+            assert_eq!(read(&contents).unwrap_err().to_string(), message);
         }
     }
 

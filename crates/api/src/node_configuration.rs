@@ -37,7 +37,7 @@ pub struct NodeConfigurationSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_is_default")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"), length(max = 8192))]
     pub files: Vec<ConfigurationFile>,
-    /// The kubelet's CredentialProviderConfig as YAML, with Pullwright's provider only. A node with providers of its own keeps
+    /// The kubelet's `CredentialProviderConfig` as YAML, with Pullwright's provider only. A node with providers of its own keeps
     /// those. Without this field, nodes do not run the plugin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 131_072))]
@@ -81,6 +81,25 @@ impl NodeRuntime {
             Self::Crio => "crio",
             Self::Containerd => "containerd",
             Self::K3s => "k3s",
+        }
+    }
+}
+
+impl NodeRuntime {
+    /// The runtime of a node whose kubelet reports these versions (`status.nodeInfo`): `containerRuntimeVersion`, such as
+    /// `cri-o://1.36.3`, and `kubeletVersion`, which tells K3s from a containerd of its own. `None` for runtimes that cannot be
+    /// configured, and if the kubelet has not reported yet.
+    #[must_use]
+    pub fn reported(runtime_version: &str, kubelet_version: &str) -> Option<Self> {
+        let (runtime, _) = runtime_version.split_once("://")?;
+        let distribution = kubelet_version.split_once('+').map_or("", |(_, distribution)| distribution);
+        match runtime {
+            "cri-o" => Some(Self::Crio),
+            // RKE2 keeps its file elsewhere and restarts another service, so it is not taken for K3s.
+            "containerd" if distribution.starts_with("rke2") => None,
+            "containerd" if distribution.starts_with("k3s") => Some(Self::K3s),
+            "containerd" => Some(Self::Containerd),
+            _ => None,
         }
     }
 }
@@ -160,6 +179,17 @@ mod tests {
         assert!(object.is_intact());
         object.spec.files[0].content.push('\n');
         assert!(!object.is_intact());
+    }
+
+    #[test]
+    fn a_kubelet_names_its_runtime() {
+        let reported = NodeRuntime::reported;
+        assert_eq!(reported("cri-o://1.36.3", "v1.36.3"), Some(NodeRuntime::Crio));
+        assert_eq!(reported("containerd://2.4.2", "v1.36.3"), Some(NodeRuntime::Containerd));
+        assert_eq!(reported("containerd://2.1.4-k3s1", "v1.34.1+k3s1"), Some(NodeRuntime::K3s));
+        assert_eq!(reported("containerd://2.1.4-k3s1", "v1.34.1+rke2r1"), None);
+        assert_eq!(reported("docker://28.0", "v1.36.3"), None);
+        assert_eq!(reported("", ""), None);
     }
 
     #[test]

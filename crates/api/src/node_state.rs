@@ -16,23 +16,15 @@ use crate::{condition, null_is_default, patterns};
     plural = "nodestates",
     status = "NodeStateStatus",
     derive = "PartialEq",
-    printcolumn(name = "Desired", type_ = "string", json_path = ".spec.configuration"),
-    printcolumn(name = "Actual", type_ = "string", json_path = ".status.configuration"),
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = r#".status.conditions[?(@.type=="Ready")].status"#
-    ),
-    printcolumn(
-        name = "Reason",
-        type_ = "string",
-        json_path = r#".status.conditions[?(@.type=="Ready")].reason"#
-    ),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn = r#"{"name": "Desired", "type": "string", "jsonPath": ".spec.configuration"}"#,
+    printcolumn = r#"{"name": "Actual", "type": "string", "jsonPath": ".status.configuration"}"#,
+    printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"}"#,
+    printcolumn = r#"{"name": "Reason", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"}"#,
+    printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}"#,
     doc = "Which NodeConfiguration a node should have, and which it has. The object has the name of the node."
 )]
 pub struct NodeStateSpec {
-    /// The name of the NodeConfiguration that the node should have. Without it, the node should have what it had before
+    /// The name of the `NodeConfiguration` that the node should have. Without it, the node should have what it had before
     /// Pullwright.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63), regex(pattern = patterns::NODE_CONFIGURATION))]
@@ -42,7 +34,7 @@ pub struct NodeStateSpec {
 /// What a node has.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeStateStatus {
-    /// The name of the NodeConfiguration that the node has.
+    /// The name of the `NodeConfiguration` that the node has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63), regex(pattern = patterns::NODE_CONFIGURATION))]
     pub configuration: Option<String>,

@@ -108,7 +108,7 @@ pub struct ConfigurationSource {
 pub struct MachineConfigPoolStatus {
     /// How many nodes the pool has.
     pub machine_count: i32,
-    /// How many of them have [`MachineConfigPoolStatus::configuration`]'s successor, [`MachineConfigPoolSpec::configuration`].
+    /// How many of them have what the spec says ([`MachineConfigPoolSpec::configuration`]).
     pub updated_machine_count: i32,
     /// How many of them failed to take it.
     pub degraded_machine_count: i32,

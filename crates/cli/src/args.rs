@@ -14,13 +14,13 @@ use crate::lint::FileKind;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success
-  1  findings: a problem in a file or an object, a pull that cannot work, or a change that diff found
-  2  invalid usage, or an input that cannot be read";
+  1  findings: a problem in a file, an object or a cluster, a pull that cannot work, or a change that diff found
+  2  invalid usage, an input that cannot be read, or a cluster that cannot be asked";
 
 /// Show how a Kubernetes node pulls an image: from where, with which credential, and why.
 ///
 /// All input comes from files: a node's file system (this machine's, or the one that --root names) and Kubernetes manifests.
-/// Only `pull` uses the network. Passwords are never printed.
+/// Only `pull` and `status` use the network. Passwords are never printed.
 #[derive(Debug, Parser)]
 #[command(name = "pullwright", version, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -46,8 +46,10 @@ pub(crate) enum Command {
     Migrate(crate::migrate::Arguments),
     /// Convert containerd's hosts.toml or k3s's registries.yaml to mirror sets
     Import(crate::import::Arguments),
-    /// Print the Role and RoleBinding with which the plugin may read the pull secrets of a namespace
+    /// Print the Role and `RoleBinding` with which the plugin may read the pull secrets of a namespace
     Rbac(crate::rbac::Arguments),
+    /// Show what a cluster's operator made of mirror sets and the other objects: what is where, what waits, what failed and why
+    Status(crate::status::Arguments),
     /// Print a completion script for your shell
     Completions {
         /// The shell

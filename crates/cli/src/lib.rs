@@ -3,7 +3,8 @@
 //! ```text
 //! args ──► inputs (files → engine's values) ──► engine ──► explain, resolve: a rendering of the plan
 //!      ├─► render, diff (mirror sets)     ──► nodeconfig: a node's files, and what changes in them
-//!      └─► lint   (files → findings)        ──► diagnostics that point at line and column
+//!      ├─► lint   (files → findings)        ──► diagnostics that point at line and column
+//!      └─► status (objects of a cluster)    ──► a report on what is where
 //! ```
 //!
 //! Exit codes: 0 success, 1 findings, 2 invalid usage or an input that cannot be read.
@@ -22,6 +23,7 @@ mod pull;
 mod rbac;
 mod render;
 mod resolve;
+mod status;
 mod style;
 mod verdicts;
 mod words;
@@ -47,9 +49,9 @@ pub struct Streams<'a> {
 pub enum RunOutcome {
     /// Success.
     Good,
-    /// There are findings: a problem in a file, or a pull that cannot work.
+    /// There are findings: a problem in a file or a cluster, or a pull that cannot work.
     Findings,
-    /// There is no answer: an input is invalid or cannot be read.
+    /// There is no answer: an input is invalid or cannot be read, or the cluster cannot be asked.
     Unreadable,
 }
 
@@ -111,6 +113,7 @@ fn dispatch(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<RunOutco
         Command::Migrate(arguments) => migrate::run(arguments, streams),
         Command::Import(arguments) => import::run(arguments, streams),
         Command::Rbac(arguments) => rbac::run(arguments, streams),
+        Command::Status(arguments) => status::run(arguments, streams),
         Command::Completions { shell } => {
             clap_complete::generate(*shell, &mut Arguments::command(), "pullwright", streams.out);
             Ok(RunOutcome::Good)

@@ -1,4 +1,4 @@
-//! `pullwright rbac`: prints the Role and RoleBinding with which the plugin may read the pull secrets of a namespace.
+//! `pullwright rbac`: prints the Role and `RoleBinding` with which the plugin may read the pull secrets of a namespace.
 
 use std::io::{self, Write};
 
@@ -62,7 +62,7 @@ impl ManifestFormat {
         match self {
             Self::Yaml => {
                 let yaml = serde_saphyr::to_string(&role).map_err(io::Error::other)?;
-                write!(out, "{yaml}---\n")?;
+                writeln!(out, "{yaml}---")?;
                 let yaml = serde_saphyr::to_string(&binding).map_err(io::Error::other)?;
                 out.write_all(yaml.as_bytes())
             }

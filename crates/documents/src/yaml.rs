@@ -23,7 +23,10 @@ pub fn documents(text: &str) -> Result<Vec<DocumentNode>, Unreadable> {
 
 /// The same, if the aliases of other texts have already expanded to `aliased` nodes.
 pub(super) fn documents_within(text: &str, aliased: &mut usize) -> Result<Vec<DocumentNode>, Unreadable> {
-    let options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
+    // Comments would be events if any crate of the program asks the parser for them, as kube's client does.
+    let options = granit_parser::options! {
+        flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH, emit_comments: false
+    };
     let events = Parser::new_from_str_with_options(text, options);
     let mut reader = Reader { events, end: text.len(), anchors: HashMap::new(), aliased };
     let mut documents = Vec::new();

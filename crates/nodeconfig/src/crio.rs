@@ -58,7 +58,11 @@ pub(crate) fn files_of_objects(merged: &Merged, template: Option<&RegistriesConf
 #[must_use]
 pub fn beside_main_file(files: Vec<NodeFile>) -> Vec<NodeFile> {
     let moved = |file: NodeFile| {
-        if file.path == Path::new(REGISTRIES_CONF) { NodeFile { path: MIRRORS_DROP_IN.into(), ..file } } else { file }
+        if file.path == Path::new(REGISTRIES_CONF) {
+            NodeFile { path: MIRRORS_DROP_IN.into(), ..file }
+        } else {
+            file
+        }
     };
     files.into_iter().map(moved).collect()
 }

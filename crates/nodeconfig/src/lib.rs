@@ -18,6 +18,7 @@ mod current;
 mod endpoints;
 mod file;
 pub mod k3s;
+pub mod kubelet;
 mod rendering;
 mod runtime;
 

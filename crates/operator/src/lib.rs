@@ -21,6 +21,7 @@ pub mod nodes;
 pub mod options;
 mod program;
 pub mod provider_config;
+pub mod rollout;
 pub mod write;
 
 pub use program::main;

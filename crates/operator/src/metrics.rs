@@ -96,7 +96,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Everything as OpenMetrics text.
+    /// Everything as `OpenMetrics` text.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();

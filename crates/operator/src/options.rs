@@ -235,3 +235,42 @@ pub fn parse(
     let Settings { options, question } = settings;
     Ok(question.unwrap_or(Command::Run(options)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Command, FlagError> {
+        parse(arguments.iter().map(OsString::from), &|_| None)
+    }
+
+    #[test]
+    fn wrong_values_say_what_to_use() {
+        for (argument, help) in [
+            ("--lease=1", "use 5 to 600 seconds"),
+            ("--delivery=ssh", "use auto, node-agent or machine-config"),
+            ("--secrets=all", "use list or named"),
+            ("--listen=8080", "use an address and a port"),
+        ] {
+            let error = parsed(&[argument]).unwrap_err().to_string();
+            assert!(error.contains(help), "{argument}: {error}");
+        }
+    }
+
+    #[test]
+    fn hosts_can_be_given_together_or_one_by_one() {
+        let Ok(Command::Run(options)) = parsed(&["--host=a.io,b.io", "--host", "c.io"]) else { panic!() };
+        assert_eq!(options.hosts, ["a.io", "b.io", "c.io"]);
+    }
+
+    #[test]
+    fn the_documentation_has_the_table_of_options() {
+        let page = include_str!("../../../docs/operator.md");
+        assert!(
+            page.contains(&PROGRAM.markdown()),
+            "docs/operator.md needs this table:\n{}",
+            PROGRAM.markdown()
+        );
+        assert!(PROGRAM.help().lines().all(|line| line.chars().count() <= 120), "{}", PROGRAM.help());
+    }
+}

@@ -22,13 +22,13 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::category::message;
+use crate::category::{Category, message};
 use crate::controller::drive;
 use crate::health::{self, Health};
 use crate::leader::{Election, Ended, Timing, TimingError};
 use crate::metrics::Metrics;
 use crate::namespaces::NamespacesController;
-use crate::nodes::{NodeSettings, NodesController, delivery_mode};
+use crate::nodes::{ClusterKinds, NodeSettings, NodesController, cluster_kinds};
 use crate::options::{self, Command, LogLevel, Options};
 use crate::write::Writer;
 
@@ -126,11 +126,9 @@ async fn run(options: Options, identity: &str) -> Result<ExitCode, StartError> {
         .await
         .map_err(|source| StartError::Listen { address: options.listen, source })?;
     let client = connect(&options, identity).await?;
-    let mode = match options.delivery {
-        Some(mode) => mode,
-        None => discovered(&client).await,
-    };
-    tracing::info!(identity, delivery = ?mode, version = env!("CARGO_PKG_VERSION"), "starting");
+    let mut kinds = discovered(&client).await;
+    kinds.delivery = options.delivery.unwrap_or(kinds.delivery);
+    tracing::info!(identity, delivery = ?kinds.delivery, version = env!("CARGO_PKG_VERSION"), "starting");
 
     let metrics = Metrics::default();
     let timing = timing(options.lease)?;
@@ -139,7 +137,7 @@ async fn run(options: Options, identity: &str) -> Result<ExitCode, StartError> {
     let writer = Writer::new(client.clone(), leadership.clone(), metrics.clone(), identity);
     let changed = Arc::new(Notify::new());
     let nodes =
-        NodesController::new(client.clone(), mode, settings, writer.clone(), metrics.clone(), &changed);
+        NodesController::new(client.clone(), kinds, settings, writer.clone(), metrics.clone(), &changed);
     let health = Health { missing: Box::new(nodes.missing()), metrics: metrics.clone() };
     tokio::spawn(health::serve(listener, Arc::new(health)));
 
@@ -204,13 +202,13 @@ async fn connect(options: &Options, identity: &str) -> Result<Client, StartError
 }
 
 /// Asks until there is an answer: a Pod that ends because the API server is away is only started again.
-async fn discovered(client: &Client) -> crate::nodes::DeliveryMode {
+async fn discovered(client: &Client) -> ClusterKinds {
     let mut wait = Duration::from_secs(1);
     loop {
-        match delivery_mode(client).await {
-            Ok(mode) => return mode,
+        match cluster_kinds(client).await {
+            Ok(kinds) => return kinds,
             Err(error) => {
-                tracing::warn!(reason = %crate::category::Category::of(&error), "asking what the API server has: {}", message(&error));
+                tracing::warn!(reason = %Category::of(&error), "asking what the API server has: {}", message(&error));
             }
         }
         tokio::time::sleep(wait).await;

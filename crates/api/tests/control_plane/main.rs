@@ -9,6 +9,7 @@ mod crio_credential_provider_config;
 mod image;
 mod mirror_sets;
 mod nodes;
+mod operator;
 mod ratcheting;
 mod row;
 mod world;

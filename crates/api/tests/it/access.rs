@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use pullwright_api::access::{PullAccess, PullSecrets};
-use pullwright_documents::yaml_documents;
+use pullwright_documents::{DocumentNode, yaml_documents};
 use serde_json::{Value, to_value};
 
 /// The objects in a manifest.
 fn objects(file: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/plugin").join(file);
     let text = fs::read_to_string(path).unwrap();
-    yaml_documents(&text).unwrap().iter().map(|document| document.value()).collect()
+    yaml_documents(&text).unwrap().iter().map(DocumentNode::value).collect()
 }
 
 #[test]

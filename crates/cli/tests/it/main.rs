@@ -11,5 +11,6 @@ mod program;
 mod pull;
 mod rbac;
 mod render;
+mod status;
 mod streams;
 mod transcripts;

@@ -62,6 +62,9 @@ fn wrong_usage_is_an_exit_code_of_its_own() {
         &["render", "examples/mirror-sets", "--force"],
         &["diff"],
         &["diff", "--root", "examples/node"],
+        &["status", "everything"],
+        &["status", "-o", "xml"],
+        &["status", "--kubeconfig"],
     ] {
         assert_eq!(command(arguments).output().unwrap().status.code(), Some(2), "{arguments:?}");
     }

@@ -29,8 +29,11 @@ pub struct Kept<T> {
     objects: BTreeMap<ObjectKey, Arc<T>>,
     unparsable: BTreeMap<ObjectKey, String>,
     /// The objects of a list that is still being read; it takes effect as a whole, so that an object that was deleted unseen goes too.
-    arriving: Option<(BTreeMap<ObjectKey, Arc<T>>, BTreeMap<ObjectKey, String>)>,
+    arriving: Option<Arriving<T>>,
 }
+
+/// Those that can be read, and why the others cannot.
+type Arriving<T> = (BTreeMap<ObjectKey, Arc<T>>, BTreeMap<ObjectKey, String>);
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {

@@ -196,7 +196,7 @@ where
             Some(404) => return CacheState::Absent,
             Some(401 | 403) => return CacheState::Forbidden,
             _ => {
-                tracing::warn!(reason = %category(&error), kind, "the watch was interrupted: {}", text(&error))
+                tracing::warn!(reason = %category(&error), kind, "the watch was interrupted: {}", text(&error));
             }
         }
     }

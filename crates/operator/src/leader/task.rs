@@ -50,7 +50,7 @@ pub enum Ended {
     /// It led and could not renew in time. The process must end.
     Lost,
     /// It was told to stop. It may still hold the lease, see [`Election::release`].
-    Stopped(Election),
+    Stopped(Box<Election>),
 }
 
 /// One replica's part in the election.
@@ -77,10 +77,9 @@ impl Election {
 
     /// Takes part until the lease is lost or `stop` says so.
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> Ended {
-        let mut stop = pin!(stop);
+        let mut told_to_stop = pin!(stop);
         loop {
-            let step = self.elector.step(now());
-            let wait = match step {
+            let wait = match self.elector.step(now()) {
                 ElectionStep::Leave => return Ended::Lost,
                 ElectionStep::Read => {
                     self.read().await;
@@ -95,7 +94,7 @@ impl Election {
             let leads_until = self.elector.leads_until();
             self.until.send_if_modified(|known| std::mem::replace(known, leads_until) != leads_until);
             tokio::select! {
-                () = &mut stop => return Ended::Stopped(self),
+                () = &mut told_to_stop => return Ended::Stopped(Box::new(self)),
                 () = sleep(wait) => {}
             }
         }
@@ -114,7 +113,7 @@ impl Election {
                 tracing::warn!(reason = %Category::of(&error), "could not give the lease back: {}", message(&error));
             }
             Err(_) => {
-                tracing::warn!(reason = %Category::ApiUnavailable, "could not give the lease back in time")
+                tracing::warn!(reason = %Category::ApiUnavailable, "could not give the lease back in time");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The controller of labelled namespaces: it keeps the Role and RoleBinding with which the plugin reads pull secrets there. It works where
+//! The controller of labelled namespaces: it keeps the Role and the `RoleBinding` with which the plugin reads pull secrets there. It works where
 //! the operator may; without that permission it does nothing.
 
 mod plan;

@@ -1,4 +1,4 @@
-//! The decision: which Roles and RoleBindings there should be.
+//! The decision: which Roles and `RoleBinding`s there should be.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl From<Namespace> for NamespaceFacts {
 pub struct NamespacesPlan {
     /// Writes of Roles.
     pub roles: Vec<ObjectWrite>,
-    /// Writes of RoleBindings.
+    /// Writes of `RoleBinding`s.
     pub bindings: Vec<ObjectWrite>,
     /// What to tell namespaces whose wish cannot be granted. They keep what they have.
     pub events: Vec<EventNote>,
@@ -94,7 +94,7 @@ pub(crate) fn role_content(role: &Value) -> Value {
     role["rules"].clone()
 }
 
-/// What is compared of a RoleBinding.
+/// What is compared of a `RoleBinding`.
 pub(crate) fn binding_content(binding: &Value) -> Value {
     json!({"roleRef": binding["roleRef"], "subjects": binding["subjects"]})
 }

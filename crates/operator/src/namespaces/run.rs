@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::ApiResource;
 use kube::runtime::watcher;
 use kube::{Api, Client};
-use pullwright_api::names;
+use pullwright_api::{access, names};
 use tokio::sync::Notify;
 
 use super::plan::{NamespaceFacts, binding_content, plan, role_content};
@@ -32,7 +32,10 @@ impl NamespacesController {
     #[must_use]
     pub fn new(client: &Client, writer: Writer, metrics: Metrics, changed: &Arc<Notify>) -> Self {
         let labelled = watcher::Config::default().labels(names::PULL_ACCESS);
-        let own = watcher::Config::default().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
+        // By name as well: the operator may read no other Roles and RoleBindings.
+        let own = watcher::Config::default()
+            .labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR))
+            .fields(&format!("metadata.name={}", access::NAME));
         let told = || (Arc::clone(changed), metrics.clone());
         let start_roles = || {
             let (changed, metrics) = told();

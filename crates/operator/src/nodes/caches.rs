@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::DeserializeGuard;
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
@@ -12,7 +13,7 @@ use pullwright_api::openshift::{
 };
 use pullwright_api::{
     Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, NodeConfiguration, NodeState,
-    SINGLETON, names, v1,
+    SINGLETON, names, v1, v1alpha1,
 };
 use pullwright_engine::mirrors::{MirrorSet, RegistrySources};
 use serde::Serialize;
@@ -20,22 +21,21 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::discover::{ClusterKinds, DeliveryMode};
 use super::facts::{NodeFacts, NodeStateFacts};
 use super::objects;
-use super::observed::{Observed, ObservedDelivery, PoolFacts, RenderedConfig, UserKind, UserObject};
+use super::observed::{
+    Observed, ObservedDelivery, PoolFacts, ProviderVersion, RenderedConfig, UserKind, UserObject,
+};
 use crate::cache::{Cache, CacheState, Trim};
 use crate::metrics::Metrics;
 use crate::provider_config::Platform;
 use crate::write::OwnObject;
 
-/// How files get to the nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryMode {
-    /// By the node agent.
-    NodeAgent,
-    /// By OpenShift's Machine Config Operator.
-    MachineConfig,
-}
+/// What errors and metrics call the kind.
+const PROVIDER_CONFIG: &str = "CRIOCredentialProviderConfig";
+/// How many Nodes are listed with one request.
+const NODES_AT_A_TIME: u32 = 100;
 
 /// The caches.
 pub(crate) struct Caches {
@@ -44,6 +44,7 @@ pub(crate) struct Caches {
     policies: Cache<UserObject<MirrorSet>>,
     images: Cache<UserObject<RegistrySources>>,
     providers: Cache<UserObject<Vec<String>>>,
+    provider_version: ProviderVersion,
     nodes: Cache<NodeFacts>,
     delivery: DeliveryCaches,
 }
@@ -82,7 +83,7 @@ impl Starter<'_> {
 impl Caches {
     pub(crate) fn start(
         client: &Client,
-        mode: DeliveryMode,
+        kinds: ClusterKinds,
         changed: &Arc<Notify>,
         metrics: &Metrics,
     ) -> Self {
@@ -90,7 +91,7 @@ impl Caches {
         let all = watcher::Config::default;
         let only = |name: &str| all().fields(&format!("metadata.name={name}"));
         let own = || all().labels(&format!("{}={}", names::MANAGED_BY, names::OPERATOR));
-        let delivery = match mode {
+        let delivery = match kinds.delivery {
             DeliveryMode::NodeAgent => DeliveryCaches::NodeAgent {
                 own: starter.start("NodeConfiguration", own(), |object: NodeConfiguration| {
                     own_object(&object, &object.metadata, objects::node_configuration_content)
@@ -137,17 +138,25 @@ impl Caches {
             images: starter.start("Image", only(SINGLETON), |object: Image| {
                 UserObject::new(UserKind::Image, object.metadata.clone(), Vec::new(), object.into())
             }),
-            providers: starter.start(
-                "CRIOCredentialProviderConfig",
-                only(SINGLETON),
-                |object: v1::CRIOCredentialProviderConfig| {
-                    let images =
-                        object.spec.match_images.unwrap_or_default().into_iter().map(|image| image.0);
-                    let conditions = object.status.unwrap_or_default().conditions;
-                    UserObject::new(UserKind::ProviderConfig, object.metadata, conditions, images.collect())
-                },
-            ),
-            nodes: starter.start("Node", all(), |node: Node| node.into()),
+            providers: match kinds.provider {
+                ProviderVersion::V1 => starter.start(
+                    PROVIDER_CONFIG,
+                    only(SINGLETON),
+                    |object: v1::CRIOCredentialProviderConfig| {
+                        provider(ProviderVersion::V1, object.metadata, object.spec, object.status)
+                    },
+                ),
+                ProviderVersion::V1alpha1 => starter.start(
+                    PROVIDER_CONFIG,
+                    only(SINGLETON),
+                    |object: v1alpha1::CRIOCredentialProviderConfig| {
+                        provider(ProviderVersion::V1alpha1, object.metadata, object.spec.0, object.status)
+                    },
+                ),
+            },
+            provider_version: kinds.provider,
+            // A Node is large before it is trimmed.
+            nodes: starter.start("Node", all().page_size(NODES_AT_A_TIME), |node: Node| node.into()),
             delivery,
         }
     }
@@ -201,7 +210,7 @@ impl Caches {
         unparsable.extend(unreadable(UserKind::ImageTagMirrorSet, &self.tag_sets));
         unparsable.extend(unreadable(UserKind::ImageContentSourcePolicy, &self.policies));
         unparsable.extend(unreadable(UserKind::Image, &self.images));
-        unparsable.extend(unreadable(UserKind::ProviderConfig, &self.providers));
+        unparsable.extend(unreadable(UserKind::ProviderConfig(self.provider_version), &self.providers));
         Observed {
             mirror_sets,
             image: self.images.snapshot().into_iter().next(),
@@ -229,6 +238,17 @@ impl Caches {
     }
 }
 
+fn provider(
+    version: ProviderVersion,
+    metadata: ObjectMeta,
+    spec: v1::CRIOCredentialProviderConfigSpec,
+    status: Option<v1::CRIOCredentialProviderConfigStatus>,
+) -> UserObject<Vec<String>> {
+    let images = spec.match_images.unwrap_or_default().into_iter().map(|image| image.0).collect();
+    let conditions = status.unwrap_or_default().conditions;
+    UserObject::new(UserKind::ProviderConfig(version), metadata, conditions, images)
+}
+
 fn unreadable<T: PartialEq + Send + Sync + 'static>(
     kind: UserKind,
     cache: &Cache<T>,
@@ -239,11 +259,7 @@ fn unreadable<T: PartialEq + Send + Sync + 'static>(
     })
 }
 
-fn own_object(
-    object: &impl Serialize,
-    metadata: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
-    content: fn(&Value) -> Value,
-) -> OwnObject {
+fn own_object(object: &impl Serialize, metadata: &ObjectMeta, content: fn(&Value) -> Value) -> OwnObject {
     let value = serde_json::to_value(object).unwrap_or_default();
     OwnObject::new(metadata, &content(&value))
 }

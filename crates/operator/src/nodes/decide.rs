@@ -13,7 +13,7 @@ use pullwright_findings::Finding;
 use pullwright_nodeconfig::{NodeFile, RUNTIMES, Runtime, any_usable, crio};
 use serde_json::Value;
 
-use super::facts::{FoundRuntime, NodeFacts, NodeStateFacts};
+use super::facts::{NodeFacts, NodeStateFacts};
 use super::objects;
 use super::observed::{Observed, ObservedDelivery, PoolFacts, RenderedConfig};
 use super::settings::NodeSettings;
@@ -151,7 +151,7 @@ impl Content<'_> {
             kept.extend(state.desired.as_deref().into_iter().chain(state.actual.as_deref()));
         }
         for runtime in NodeRuntime::ALL {
-            let of_runtime = |node: &&Arc<NodeFacts>| node.runtime == FoundRuntime::Known(runtime);
+            let of_runtime = |node: &&Arc<NodeFacts>| node.runtime == Some(runtime);
             let mut nodes = nodes.iter().filter(of_runtime).peekable();
             if nodes.peek().is_none() {
                 continue;

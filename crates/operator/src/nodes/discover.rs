@@ -7,19 +7,57 @@ use kube::Resource as _;
 use kube::{Api, Client};
 use pullwright_api::openshift::MachineConfig;
 
-use super::caches::DeliveryMode;
-use super::observed::UserKind;
+use super::observed::{ProviderVersion, UserKind};
 use crate::category::{Category, message};
 
-/// Which way of delivery the cluster has.
+/// How files get to the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryMode {
+    /// By the node agent.
+    NodeAgent,
+    /// By OpenShift's Machine Config Operator.
+    MachineConfig,
+}
+
+/// What the API server of a cluster serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterKinds {
+    /// The way of delivery that it has.
+    pub delivery: DeliveryMode,
+    /// The version of `CRIOCredentialProviderConfig`: the newest that it has.
+    pub provider: ProviderVersion,
+}
+
+/// Asks the API server what it serves.
 ///
 /// # Errors
-/// If the API server cannot be asked.
-pub async fn delivery_mode(client: &Client) -> kube::Result<DeliveryMode> {
-    let group = MachineConfig::group(&());
+/// If it cannot be asked.
+pub async fn cluster_kinds(client: &Client) -> kube::Result<ClusterKinds> {
     let groups = client.list_api_groups().await?;
-    let served = groups.groups.iter().any(|served| served.name == group);
-    Ok(if served { DeliveryMode::MachineConfig } else { DeliveryMode::NodeAgent })
+    let served = |group: &str| groups.groups.iter().any(|served| served.name == group);
+    let delivery = if served(&MachineConfig::group(&())) {
+        DeliveryMode::MachineConfig
+    } else {
+        DeliveryMode::NodeAgent
+    };
+    let newest = UserKind::ProviderConfig(ProviderVersion::V1);
+    let older = UserKind::ProviderConfig(ProviderVersion::V1alpha1);
+    let provider = if !serves(client, newest).await? && serves(client, older).await? {
+        ProviderVersion::V1alpha1
+    } else {
+        ProviderVersion::V1
+    };
+    Ok(ClusterKinds { delivery, provider })
+}
+
+/// Whether the API server serves a kind.
+async fn serves(client: &Client, kind: UserKind) -> kube::Result<bool> {
+    let resource = kind.resource();
+    match client.list_api_group_resources(&resource.api_version).await {
+        Ok(list) => Ok(list.resources.iter().any(|served| served.name == resource.plural)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The kinds whose definition in this cluster has no conditions: OpenShift's own of the mirror sets, and `Image`. A definition that cannot

@@ -12,11 +12,12 @@ mod statuses;
 #[cfg(test)]
 mod tests;
 
-pub use caches::DeliveryMode;
 pub use decide::{Decision, NodeCount, Target, decide};
-pub use discover::delivery_mode;
-pub use facts::{FoundRuntime, NodeFacts, NodeStateFacts};
-pub use observed::{Observed, ObservedDelivery, PoolFacts, RenderedConfig, UserKind, UserObject};
+pub use discover::{ClusterKinds, DeliveryMode, cluster_kinds};
+pub use facts::{NodeFacts, NodeStateFacts};
+pub use observed::{
+    Observed, ObservedDelivery, PoolFacts, ProviderVersion, RenderedConfig, UserKind, UserObject,
+};
 pub use run::NodesController;
 pub use settings::NodeSettings;
-pub use statuses::{StatusWrite, Statuses, statuses};
+pub use statuses::{ConditionsChange, Statuses, statuses};

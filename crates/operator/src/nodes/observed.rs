@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::api::ApiResource;
 use pullwright_api::openshift::{MachineConfig, MachineConfigPool};
 use pullwright_api::{
-    Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, ignition, v1,
+    Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, ignition, v1, v1alpha1,
 };
 use pullwright_engine::mirrors::{MirrorSet, RegistrySources};
 use sha2::{Digest as _, Sha256};
@@ -27,8 +27,17 @@ pub enum UserKind {
     ImageContentSourcePolicy,
     /// `Image`
     Image,
-    /// `CRIOCredentialProviderConfig`
-    ProviderConfig,
+    /// `CRIOCredentialProviderConfig`, in the version that the cluster has.
+    ProviderConfig(ProviderVersion),
+}
+
+/// The versions of `CRIOCredentialProviderConfig`, whose schemas are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProviderVersion {
+    /// `config.openshift.io/v1`
+    V1,
+    /// `config.openshift.io/v1alpha1`, the only one that OpenShift 4.22 has.
+    V1alpha1,
 }
 
 impl UserKind {
@@ -38,7 +47,7 @@ impl UserKind {
         Self::ImageTagMirrorSet,
         Self::ImageContentSourcePolicy,
         Self::Image,
-        Self::ProviderConfig,
+        Self::ProviderConfig(ProviderVersion::V1),
     ];
 
     /// How the API names the kind.
@@ -49,7 +58,12 @@ impl UserKind {
             Self::ImageTagMirrorSet => ApiResource::erase::<ImageTagMirrorSet>(&()),
             Self::ImageContentSourcePolicy => ApiResource::erase::<ImageContentSourcePolicy>(&()),
             Self::Image => ApiResource::erase::<Image>(&()),
-            Self::ProviderConfig => ApiResource::erase::<v1::CRIOCredentialProviderConfig>(&()),
+            Self::ProviderConfig(ProviderVersion::V1) => {
+                ApiResource::erase::<v1::CRIOCredentialProviderConfig>(&())
+            }
+            Self::ProviderConfig(ProviderVersion::V1alpha1) => {
+                ApiResource::erase::<v1alpha1::CRIOCredentialProviderConfig>(&())
+            }
         }
     }
 }

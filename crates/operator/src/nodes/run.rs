@@ -13,9 +13,9 @@ use pullwright_api::openshift::MachineConfig;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::caches::{Caches, DeliveryMode};
+use super::caches::Caches;
 use super::decide::{Decision, decide};
-use super::discover;
+use super::discover::{self, ClusterKinds, DeliveryMode};
 use super::observed::{RenderedConfig, UserKind};
 use super::settings::NodeSettings;
 use super::statuses::{Statuses, statuses};
@@ -34,7 +34,7 @@ const DEFINITIONS_HOLD: Duration = Duration::from_mins(10);
 /// The controller of the nodes.
 pub struct NodesController {
     client: Client,
-    mode: DeliveryMode,
+    kinds: ClusterKinds,
     settings: NodeSettings,
     caches: Arc<Caches>,
     writer: Writer,
@@ -50,16 +50,16 @@ impl NodesController {
     #[must_use]
     pub fn new(
         client: Client,
-        mode: DeliveryMode,
+        kinds: ClusterKinds,
         settings: NodeSettings,
         writer: Writer,
         metrics: Metrics,
         changed: &Arc<Notify>,
     ) -> Self {
-        let caches = Arc::new(Caches::start(&client, mode, changed, &metrics));
+        let caches = Arc::new(Caches::start(&client, kinds, changed, &metrics));
         Self {
             client,
-            mode,
+            kinds,
             settings,
             caches,
             writer,
@@ -78,7 +78,7 @@ impl NodesController {
     }
 
     fn delivery_kind(&self) -> ApiResource {
-        match self.mode {
+        match self.kinds.delivery {
             DeliveryMode::NodeAgent => ApiResource::erase::<NodeConfiguration>(&()),
             DeliveryMode::MachineConfig => ApiResource::erase::<MachineConfig>(&()),
         }
@@ -141,22 +141,18 @@ impl NodesController {
     async fn say(&mut self, statuses: Statuses) -> (bool, Option<Duration>) {
         let mut again = None;
         let since = self.progress.map(|at| at.elapsed());
-        let mut writes = statuses.conditions;
+        let mut changes = statuses.conditions;
         if let Some(wait) = since.and_then(|since| PROGRESS_INTERVAL.checked_sub(since)) {
-            let before = writes.len();
-            writes.retain(|write| !write.only_progress);
-            again = (writes.len() < before).then_some(wait);
+            let before = changes.len();
+            changes.retain(|change| !change.only_progress);
+            again = (changes.len() < before).then_some(wait);
         }
-        if writes.iter().any(|write| write.kind == UserKind::ProviderConfig) {
+        if changes.iter().any(|change| matches!(change.kind, UserKind::ProviderConfig(_))) {
             self.progress = Some(Instant::now());
         }
         let writer = &self.writer;
-        let results: Vec<Result<(), WriteError>> = stream::iter(writes)
-            .map(|write| async move {
-                let conditions = serde_json::to_value(&write.conditions).unwrap_or_default();
-                let version = (&*write.uid, &*write.resource_version);
-                writer.conditions(&write.kind.resource(), &write.name, version, &conditions).await
-            })
+        let results: Vec<Result<(), WriteError>> = stream::iter(changes)
+            .map(|change| async move { writer.conditions(&change.write).await })
             .buffer_unordered(AT_A_TIME)
             .collect()
             .await;

@@ -12,26 +12,20 @@ use pullwright_findings::Finding;
 use super::decide::{Decision, NodeCount};
 use super::observed::{Observed, UserKind, UserObject};
 use crate::category::Category;
-use crate::write::EventNote;
+use crate::write::{EventNote, StatusWrite};
 
 /// The longest message that the API takes in a condition.
 const MESSAGE_LIMIT: usize = 32_768;
 /// How many findings a message lists; `pullwright lint` shows all.
 const FINDINGS_SHOWN: usize = 10;
 
-/// A status to be written.
+/// Conditions of an object that are not as they should be.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StatusWrite {
+pub struct ConditionsChange {
     /// The object's kind.
     pub kind: UserKind,
-    /// The object's name.
-    pub name: String,
-    /// Which object of that name it is.
-    pub uid: String,
-    /// Which version of it this was decided for.
-    pub resource_version: String,
-    /// All of the operator's conditions in it.
-    pub conditions: Vec<Condition>,
+    /// The write that sets them.
+    pub write: StatusWrite,
     /// Whether only numbers in a message are different from before. Such a write can wait.
     pub only_progress: bool,
 }
@@ -40,7 +34,7 @@ pub struct StatusWrite {
 #[derive(Debug, Default)]
 pub struct Statuses {
     /// Conditions that are not as they should be.
-    pub conditions: Vec<StatusWrite>,
+    pub conditions: Vec<ConditionsChange>,
     /// What has to be said in other ways.
     pub events: Vec<EventNote>,
 }
@@ -58,7 +52,7 @@ pub fn statuses(
         if observed.without_conditions.contains(&object.kind) {
             statuses.events.extend(verdict_event(reference(object), verdict));
         } else {
-            statuses.conditions.extend(write(object, vec![verdict_condition(verdict)], now));
+            statuses.conditions.extend(change(object, vec![verdict_condition(verdict)], now));
         }
     }
     if let Some(image) = &observed.image {
@@ -70,7 +64,7 @@ pub fn statuses(
     }
     if let Some(provider) = &observed.provider {
         let wanted = provider_conditions(decision, failures);
-        statuses.conditions.extend(write(provider, wanted, now));
+        statuses.conditions.extend(change(provider, wanted, now));
     }
     for (kind, name, why) in &observed.unparsable {
         let resource = kind.resource();
@@ -210,8 +204,12 @@ fn truth(is: bool) -> &'static str {
     if is { "True" } else { "False" }
 }
 
-/// The write that sets these conditions; `None` if they are so already.
-fn write<T>(object: &UserObject<T>, wanted: Vec<WantedCondition>, now: Timestamp) -> Option<StatusWrite> {
+/// The change to these conditions; `None` if they are so already.
+fn change<T>(
+    object: &UserObject<T>,
+    wanted: Vec<WantedCondition>,
+    now: Timestamp,
+) -> Option<ConditionsChange> {
     let (mut different, mut only_progress) = (false, true);
     let mut conditions = Vec::new();
     for wanted in wanted {
@@ -234,14 +232,14 @@ fn write<T>(object: &UserObject<T>, wanted: Vec<WantedCondition>, now: Timestamp
                 .map_or_else(|| Time(now), |before| before.last_transition_time.clone()),
         });
     }
-    different.then(|| StatusWrite {
-        kind: object.kind,
+    let write = StatusWrite {
+        resource: object.kind.resource(),
         name: object.name.clone(),
         uid: object.uid.clone(),
         resource_version: object.resource_version.clone(),
         conditions,
-        only_progress,
-    })
+    };
+    different.then_some(ConditionsChange { kind: object.kind, write, only_progress })
 }
 
 fn bounded(message: String) -> String {

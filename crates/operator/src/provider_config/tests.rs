@@ -12,6 +12,7 @@ fn template(platform: &str) -> Option<Value> {
 }
 
 /// The decision and its file, for a node whose own file gets the plugin.
+#[derive(Debug, PartialEq)]
 struct ProviderConfigPlan {
     file: Option<Value>,
     applied: Vec<String>,

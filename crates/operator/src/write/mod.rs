@@ -6,4 +6,4 @@ mod writer;
 
 pub use objects::{Fingerprint, ObjectWrite, OwnObject, WantedObject, writes};
 pub use said::Said;
-pub use writer::{EventNote, WriteError, Writer};
+pub use writer::{EventNote, StatusWrite, WriteError, Writer};

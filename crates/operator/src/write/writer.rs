@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt as _};
 use pullwright_api::names::{MANAGED_BY, OPERATOR};
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use tokio::time::timeout;
@@ -56,6 +56,21 @@ impl WriteError {
             Self::Failed { category, .. } => Some(*category),
         }
     }
+}
+
+/// Conditions for the status of an object that users write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatusWrite {
+    /// The object's kind.
+    pub resource: ApiResource,
+    /// Its name.
+    pub name: String,
+    /// Which object of that name it is.
+    pub uid: String,
+    /// Which version of it this was decided for.
+    pub resource_version: String,
+    /// All of the operator's conditions in it.
+    pub conditions: Vec<Condition>,
 }
 
 /// Something to say about an object, where its status has no room for it.
@@ -111,24 +126,17 @@ impl Writer {
         }
     }
 
-    /// Sets the conditions of an object that users write, if it still is the object of this uid and resource version. Conditions of other
-    /// writers stay as they are.
+    /// Sets the conditions of an object that users write. Conditions of other writers stay as they are.
     ///
     /// # Errors
     /// As [`Self::carry_out`].
-    pub async fn conditions(
-        &self,
-        kind: &ApiResource,
-        name: &str,
-        (uid, resource_version): (&str, &str),
-        conditions: &Value,
-    ) -> Result<(), WriteError> {
+    pub async fn conditions(&self, write: &StatusWrite) -> Result<(), WriteError> {
+        let (kind, name) = (&write.resource, write.name.as_str());
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), kind);
         let body = json!({
             "apiVersion": kind.api_version, "kind": kind.kind,
-            // A write can arrive late, when another replica has said something newer, or when the object was created anew.
-            "metadata": {"name": name, "uid": uid, "resourceVersion": resource_version},
-            "status": {"conditions": conditions},
+            "metadata": {"name": name, "uid": write.uid, "resourceVersion": write.resource_version},
+            "status": {"conditions": write.conditions},
         });
         let (parameters, patch) = (PatchParams::apply(OPERATOR), Patch::Apply(&body));
         self.send("patch status of", kind, name, api.patch_status(name, &parameters, &patch)).await.map(drop)

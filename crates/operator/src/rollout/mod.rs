@@ -1,0 +1,18 @@
+//! Pacing: which nodes may take a new configuration now.
+//!
+//! A new configuration goes to a canary first. If the canary takes it and stays well for a while, the other nodes follow, at most so many at
+//! a time across the whole cluster. A node that fails stops everything that would follow it, until the failure is gone or another
+//! configuration is wanted. The first installation is a roll-out like any other.
+//!
+//! The decision is a pure function of what is observed. It knows no clock and no chance: the same observation gives the same nodes.
+
+mod plan;
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;
+
+pub use plan::{
+    Assignment, MaxUnavailable, ObservedState, Proof, Revision, RolloutNode, RolloutPlan, RolloutPolicy,
+    RolloutStage, plan,
+};
