@@ -10,7 +10,7 @@ use crate::sets::{Sets, tag_mirror_set};
 use crate::world::{Flavour, World, eventually};
 use crate::writers::assert_one_writer;
 
-/// The writes of NodeConfigurations among these, as verbs.
+/// The writes of `NodeConfiguration`s among these, as verbs.
 fn deliveries(entries: &[AuditEntry]) -> Vec<&str> {
     let delivery =
         |entry: &&AuditEntry| entry.resource.as_deref() == Some("nodeconfigurations.pullwright.dev");
