@@ -4,9 +4,13 @@
 
 mod conditions;
 mod deletion;
+mod election;
+mod faults;
 mod mirrors;
 mod namespaces;
 mod openshift;
 mod scale;
+mod sets;
 mod steps;
 mod world;
+mod writers;

@@ -28,6 +28,8 @@ pub(crate) struct World {
 
 /// A replica of the operator, started again whenever it ends, as the kubelet does.
 pub(crate) struct Replica {
+    /// Its name; the identity of each of its lives begins with it.
+    pub(crate) name: String,
     pub(crate) process: Kept,
     /// Where it serves `/readyz` and `/metrics`.
     pub(crate) port: u16,
@@ -84,7 +86,7 @@ impl World {
             Ok(command)
         };
         let process = Kept::start(name, &self.root.join("logs"), Duration::from_secs(1), command).unwrap();
-        Replica { process, port }
+        Replica { name: name.to_owned(), process, port }
     }
 
     pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
@@ -202,6 +204,11 @@ fn deployed(folder: &str) -> String {
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files.iter().map(|file| fs::read_to_string(file).unwrap()).collect::<Vec<_>>().join("\n---\n")
+}
+
+/// The definition of a kind.
+pub(crate) fn definition(name: &str) -> String {
+    fs::read_to_string(repository().join(format!("deploy/crds/{name}.yaml"))).unwrap()
 }
 
 pub(crate) fn operator_manifest(name: &str) -> String {
