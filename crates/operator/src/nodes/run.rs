@@ -18,7 +18,7 @@ use super::decide::{Decision, decide};
 use super::discover::{self, ClusterKinds, DeliveryMode};
 use super::observed::{RenderedConfig, UserKind};
 use super::settings::NodeSettings;
-use super::statuses::{Statuses, statuses};
+use super::statuses::{ForeignConditions, Statuses, statuses};
 use crate::category::{Category, message};
 use crate::controller::{Controller, Pass};
 use crate::metrics::Metrics;
@@ -42,6 +42,7 @@ pub struct NodesController {
     rendered: BTreeMap<String, Arc<RenderedConfig>>,
     without_conditions: Option<(Instant, BTreeSet<UserKind>)>,
     said: Said,
+    foreign: ForeignConditions,
     progress: Option<Instant>,
 }
 
@@ -67,6 +68,7 @@ impl NodesController {
             rendered: BTreeMap::new(),
             without_conditions: None,
             said: Said::default(),
+            foreign: ForeignConditions::new(),
             progress: None,
         }
     }
@@ -155,14 +157,24 @@ impl NodesController {
             self.progress = Some(Instant::now());
         }
         let writer = &self.writer;
-        let results: Vec<Result<(), WriteError>> = stream::iter(changes)
-            .map(|change| async move { writer.conditions(&change.write).await })
+        let results: Vec<_> = stream::iter(changes)
+            .map(|change| async move {
+                let result = writer.conditions(&change.write).await;
+                (change, result)
+            })
             .buffer_unordered(AT_A_TIME)
             .collect()
             .await;
         let mut complete = true;
-        for error in results.into_iter().filter_map(Result::err) {
+        for (change, result) in results {
+            let Err(error) = result else { continue };
             complete &= self.report(&error);
+            for type_ in error.conditions_of_others() {
+                let generation = change.write.conditions.iter().find_map(|one| one.observed_generation);
+                let key = (change.write.uid.clone(), generation.unwrap_or_default(), type_.to_owned());
+                // The others are set the next time, without this one.
+                complete &= !self.foreign.insert(key);
+            }
         }
         for error in self.said.say(&self.writer, statuses.events).await {
             complete &= self.report(&error);
@@ -233,7 +245,8 @@ impl Controller for NodesController {
             }
         }
         self.count(&decision);
-        let (said, again) = self.say(statuses(&observed, &decision, &failures, Timestamp::now())).await;
+        let (said, again) =
+            self.say(statuses(&observed, &decision, &failures, &self.foreign, Timestamp::now())).await;
         Pass { failed: !(complete && failures.is_empty() && said), again }
     }
 }

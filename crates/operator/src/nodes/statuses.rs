@@ -1,6 +1,6 @@
 //! What is said about the objects that users wrote: conditions, or Events where their kind has no room for conditions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -43,12 +43,17 @@ pub struct Statuses {
     pub events: Vec<EventNote>,
 }
 
+/// The conditions that somebody else owns: the uid and the generation of the object, and their type. They are tried again when the object
+/// changes.
+pub type ForeignConditions = BTreeSet<(String, i64, String)>;
+
 /// Decides what is to be said. `failures` are the writes of delivery objects that failed, by object.
 #[must_use]
 pub fn statuses(
     observed: &Observed,
     decision: &Decision,
     failures: &BTreeMap<String, (Category, String)>,
+    foreign: &ForeignConditions,
     now: Timestamp,
 ) -> Statuses {
     let mut statuses = Statuses::default();
@@ -56,7 +61,7 @@ pub fn statuses(
         if observed.without_conditions.contains(&object.kind) {
             statuses.events.extend(verdict_event(reference(object), verdict));
         } else {
-            statuses.conditions.extend(change(object, vec![verdict_condition(verdict)], now));
+            statuses.conditions.extend(change(object, vec![verdict_condition(verdict)], foreign, now));
         }
     }
     if let Some(image) = &observed.image {
@@ -68,7 +73,7 @@ pub fn statuses(
     }
     if let Some(provider) = &observed.provider {
         let wanted = provider_conditions(decision, failures);
-        statuses.conditions.extend(change(provider, wanted, now));
+        statuses.conditions.extend(change(provider, wanted, foreign, now));
     }
     for target in &decision.targets {
         if let (Some(object), [_, ..]) = (&target.object, target.unsupported.as_slice()) {
@@ -233,11 +238,15 @@ fn truth(is: bool) -> &'static str {
 fn change<T>(
     object: &UserObject<T>,
     wanted: Vec<WantedCondition>,
+    foreign: &ForeignConditions,
     now: Timestamp,
 ) -> Option<ConditionsChange> {
+    let is_ours = |wanted: &WantedCondition| {
+        !foreign.contains(&(object.uid.clone(), object.generation, wanted.type_.to_owned()))
+    };
     let (mut different, mut only_progress) = (false, true);
     let mut conditions = Vec::new();
-    for wanted in wanted {
+    for wanted in wanted.into_iter().filter(is_ours) {
         let message = bounded(wanted.message);
         let before = object.conditions.iter().find(|before| before.type_ == wanted.type_);
         let same_status = before.filter(|before| before.status == wanted.status);

@@ -50,6 +50,16 @@ pub enum WriteError {
 }
 
 impl WriteError {
+    /// The types of conditions that somebody else owns, and that could not be set for that reason.
+    pub fn conditions_of_others(&self) -> impl Iterator<Item = &str> {
+        let fields = match self {
+            Self::NotLeading => &[],
+            Self::Failed { fields, .. } => fields.as_slice(),
+        };
+        // `.status.conditions[type="Validated"].reason`
+        fields.iter().filter_map(|field| Some(field.split_once("[type=\"")?.1.split_once('"')?.0))
+    }
+
     /// The category, if it is a failure.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
@@ -128,38 +138,17 @@ impl Writer {
         }
     }
 
-    /// Sets the conditions of an object that users write. A condition that somebody else owns stays as it is, and the others are set.
+    /// Sets the conditions of an object that users write. Conditions of other writers stay as they are.
     ///
     /// # Errors
-    /// As [`Self::carry_out`]; and if somebody else owns one of the conditions, once the others are set.
+    /// As [`Self::carry_out`]; and if somebody else owns one of the conditions, see [`WriteError::conditions_of_others`].
     pub async fn conditions(&self, write: &StatusWrite) -> Result<(), WriteError> {
-        let refused = match self.apply_conditions(write, &write.conditions).await {
-            Err(error @ WriteError::Failed { category: Category::ForeignObject, .. }) => error,
-            done => return done,
-        };
-        let WriteError::Failed { fields, .. } = &refused else { return Err(refused) };
-        let is_ours = |condition: &&Condition| {
-            let element = format!("[type=\"{}\"]", condition.type_);
-            !fields.iter().any(|field| field.contains(&element))
-        };
-        let ours: Vec<Condition> = write.conditions.iter().filter(is_ours).cloned().collect();
-        if !ours.is_empty() && ours.len() < write.conditions.len() {
-            self.apply_conditions(write, &ours).await?;
-        }
-        Err(refused)
-    }
-
-    async fn apply_conditions(
-        &self,
-        write: &StatusWrite,
-        conditions: &[Condition],
-    ) -> Result<(), WriteError> {
         let (kind, name) = (&write.resource, write.name.as_str());
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), kind);
         let body = json!({
             "apiVersion": kind.api_version, "kind": kind.kind,
             "metadata": {"name": name, "uid": write.uid, "resourceVersion": write.resource_version},
-            "status": {"conditions": conditions},
+            "status": {"conditions": write.conditions},
         });
         let (parameters, patch) = (PatchParams::apply(OPERATOR), Patch::Apply(&body));
         self.send("patch status of", kind, name, api.patch_status(name, &parameters, &patch)).await.map(drop)
