@@ -100,7 +100,7 @@ pub enum Error {
     #[error("a switch was interrupted: finish it or undo it first")]
     Interrupted,
     /// Files could not be switched; those that were are back.
-    #[error("{cause}; every file is as it was before")]
+    #[error("{cause}; every file that was switched is back")]
     Undone {
         /// What went wrong.
         cause: Box<Error>,

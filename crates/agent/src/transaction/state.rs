@@ -156,8 +156,8 @@ impl Contents {
     fn open(state: &OwnedFd, name: &'static str) -> Result<Self, Error> {
         let opened = || {
             match mkdirat(state, name, Mode::RWXU) {
-                Ok(()) => fsync(state)?,
-                Err(Errno::EXIST) => {}
+                // Writing the journal syncs the folder that they are in.
+                Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno),
             }
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -251,14 +251,10 @@ fn make(root: &HostRoot) -> Result<(OwnedFd, OwnedFd), Error> {
     };
     let made = || {
         match root.folder(STATE) {
-            Err(Errno::NOENT) => {
-                match mkdirat(&above, name, Mode::RWXU) {
-                    Ok(()) => fsync(&above)?,
-                    Err(Errno::EXIST) => {}
-                    Err(errno) => return Err(errno.into()),
-                }
-                Ok(root.folder(STATE)?)
-            }
+            Err(Errno::NOENT) => match mkdirat(&above, name, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => Ok(root.folder(STATE)?),
+                Err(errno) => Err(errno.into()),
+            },
             opened => Ok(opened?),
         }
         .and_then(|fd: OwnedFd| {
@@ -270,6 +266,8 @@ fn make(root: &HostRoot) -> Result<(OwnedFd, OwnedFd), Error> {
             if stat.st_mode & 0o7777 != 0o700 {
                 fchmod(&fd, Mode::RWXU)?;
             }
+            // Also if a killed run made it: after a power cut, files of ours without a journal would be nobody's.
+            fsync(&above)?;
             Ok(fd)
         })
     };

@@ -58,7 +58,7 @@ impl Transactions {
         Ok(!there.is_like(&change.after))
     }
 
-    /// Brings every file back to its old state, the last one first.
+    /// Brings every file back to its old state, the last one first. As in `apply`, all are written before one is switched.
     pub(super) fn undo(&mut self) -> Result<Undone, Error> {
         let Some(switch) = self.journal.switch.clone() else { return Ok(Undone { kept: Vec::new() }) };
         // They may take up the last of the space. If they cannot be removed, the files still come first.
@@ -69,7 +69,7 @@ impl Transactions {
             Phase::Intent => drop(self.record_phase(Phase::Undoing)),
             Phase::Undoing => {}
         }
-        let mut kept = Vec::new();
+        let (mut left, mut kept) = (Vec::new(), Vec::new());
         for (change, temporary) in switch.steps().rev() {
             match self.root.observe(&change.path) {
                 Ok(there) if there.is_like(&change.before) => {}
@@ -78,11 +78,14 @@ impl Transactions {
                 }
                 Ok(_) => {
                     self.stage(change, &temporary, &change.before)?;
-                    self.put(change, &temporary, &change.before)?;
+                    left.push((change, temporary));
                 }
                 Err(Error::NotAFile { .. } | Error::MountPoint { .. }) => kept.push(change.path.clone()),
                 Err(error) => return Err(error),
             }
+        }
+        for (change, temporary) in left {
+            self.put(change, &temporary, &change.before)?;
         }
         self.remove_temporaries(&switch)?;
         self.record(Journal { switch: None, ..self.journal.clone() })?;

@@ -1,5 +1,6 @@
 //! The agent of these tests, and its two configurations.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -38,7 +39,8 @@ pub(crate) fn run(deed: &str, root: &Path) -> ExitCode {
     match done(deed, root) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            // If no write succeeds, this one does not either.
+            let _ = writeln!(std::io::stderr(), "{error}");
             ExitCode::FAILURE
         }
     }
@@ -50,6 +52,9 @@ fn done(deed: &str, root: &Path) -> Result<(), Error> {
         let restored = transactions.restore_originals()?;
         assert_eq!(restored.kept, []);
         return Ok(());
+    }
+    if let "finish" | "undo" = deed {
+        return recover(&mut transactions, deed == "finish");
     }
     match (deed, transactions.recover()) {
         ("a", Recovery::Nothing(idle)) => commit(idle.switch("a", &a())?),
@@ -64,5 +69,17 @@ fn commit(switched: Switched<'_>) -> Result<(), Error> {
     match switched {
         Switched::Applied(applied) => applied.commit(),
         Switched::Unchanged => panic!("nothing changed"),
+    }
+}
+
+/// Finishes or undoes what an agent left. What had begun to go back goes back.
+pub(crate) fn recover(transactions: &mut Transactions, finish: bool) -> Result<(), Error> {
+    match transactions.recover() {
+        Recovery::Nothing(_) => Ok(()),
+        Recovery::HalfApplied(half) if finish => half.finish()?.commit(),
+        Recovery::HalfApplied(half) => half.undo().map(|undone| assert_eq!(undone.kept, [])),
+        Recovery::Applied(applied) if finish => applied.commit(),
+        Recovery::Applied(applied) => applied.roll_back().map(|undone| assert_eq!(undone.kept, [])),
+        Recovery::HalfUndone(half) => half.undo().map(|undone| assert_eq!(undone.kept, [])),
     }
 }

@@ -67,7 +67,9 @@ const TESTS: &[Test] = tests! {
         at_each_system_call_of_a_first_switch,
         at_each_system_call_of_a_switch,
         at_each_system_call_of_a_roll_back,
-        at_each_system_call_of_restoring;
+        at_each_system_call_of_restoring,
+        at_each_system_call_of_finishing,
+        at_each_system_call_of_undoing;
     failing:
         at_each_system_call_of_a_switch,
         at_each_system_call_of_a_roll_back,
@@ -76,10 +78,10 @@ const TESTS: &[Test] = tests! {
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if let [first, deed, root] = &args[..] {
-        if first == "agent" {
-            return agent::run(deed, root.as_ref());
-        }
+    if let [first, deed, root] = &args[..]
+        && first == "agent"
+    {
+        return agent::run(deed, root.as_ref());
     }
     let (mut wanted, mut skipped) = (Vec::new(), Vec::new());
     let mut words = args.iter();

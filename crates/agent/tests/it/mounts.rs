@@ -40,7 +40,7 @@ pub(crate) fn a_full_disk_changes_nothing() {
     let mount = "mkdir usr && mount -t tmpfs -o size=40k,mode=755 none usr || exit 9";
     let error = refused("a", &stage, mount);
     assert!(error.starts_with("cannot write /usr/libexec/plugin: No space left"), "{error}");
-    assert!(error.ends_with("; every file is as it was before"), "{error}");
+    assert!(error.ends_with("; every file that was switched is back"), "{error}");
     stage.switch("a", &a()).unwrap();
 }
 
@@ -49,10 +49,10 @@ pub(crate) fn a_read_only_folder_changes_nothing() {
     let read_only = "mount --bind etc etc && mount -o remount,bind,ro etc || exit 9";
     let error = refused("a", &stage, read_only);
     assert!(error.starts_with("cannot make the folder /etc/gone: Read-only file system"), "{error}");
-    assert!(error.ends_with("must be writable there; every file is as it was before"), "{error}");
+    assert!(error.ends_with("must be writable there; every file that was switched is back"), "{error}");
     stage.switch("a", &a()).unwrap();
     let error = refused("b", &stage, read_only);
-    assert!(error.ends_with("must be writable there; every file is as it was before"), "{error}");
+    assert!(error.ends_with("must be writable there; every file that was switched is back"), "{error}");
 }
 
 pub(crate) fn a_file_that_is_mounted_is_refused() {

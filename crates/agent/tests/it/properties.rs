@@ -6,8 +6,8 @@ use std::fs;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::stage::{STATE, Stage, Tree, applied, file, idle};
-use pullwright_agent::transaction::Switched;
+use crate::stage::{STATE, Stage, Tree, file, files, idle};
+use pullwright_agent::transaction::{Applied, Recovery, Switched};
 
 /// Some of these exist before, some have folders that are missing.
 const PATHS: [&str; 5] =
@@ -67,18 +67,15 @@ fn switch(stage: &Stage, set: &Set, end: End) -> bool {
     if let End::Dropped(_) = end {
         drop(transactions);
         transactions = stage.open().unwrap();
-        let switched = match transactions.recover() {
-            pullwright_agent::transaction::Recovery::Applied(switched) => Switched::Applied(switched),
-            other => panic!("{other:?}"),
-        };
-        finish(applied(switched), commit);
+        let Recovery::Applied(switched) = transactions.recover() else { panic!("it was applied") };
+        finish(switched, commit);
     } else {
         finish(switched, commit);
     }
     commit
 }
 
-fn finish(switched: pullwright_agent::transaction::Applied<'_>, commit: bool) {
+fn finish(switched: Applied<'_>, commit: bool) {
     if commit {
         switched.commit().unwrap();
     } else {
@@ -86,20 +83,12 @@ fn finish(switched: pullwright_agent::transaction::Applied<'_>, commit: bool) {
     }
 }
 
-/// The files of a tree, without folders.
-fn files(tree: &Tree) -> Tree {
-    tree.iter()
-        .filter(|(_, what)| what.starts_with("10"))
-        .map(|(path, what)| (path.clone(), what.clone()))
-        .collect()
-}
-
 /// The files of a node that had those and has a set.
 fn expected(before: &Tree, set: &Set) -> Tree {
     let mut tree = files(before);
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     for (path, (content, mode)) in set {
-        let what = format!("10{:04o} {uid}:{gid} note 0 content {content}", mode);
+        let what = format!("10{mode:04o} {uid}:{gid} note 0 content {content}");
         tree.insert(path.trim_start_matches('/').into(), what);
     }
     tree

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
-use pullwright_agent::transaction::{Error, Recovery};
+use pullwright_agent::transaction::{Error, NodePath, Recovery};
 
 use crate::agent::{a, b};
 use crate::stage::{Stage, applied, file, idle};
@@ -16,7 +16,7 @@ pub(crate) fn an_edit_by_others_is_left_alone() {
     let before = stage.tree();
     let error = stage.switch("b", &b()).unwrap_err();
     let Error::ForeignEdit { paths } = &error else { panic!("{error}") };
-    assert_eq!(paths.iter().map(|path| path.as_str()).collect::<Vec<_>>(), ["/etc/mode.conf"]);
+    assert_eq!(paths.iter().map(NodePath::as_str).collect::<Vec<_>>(), ["/etc/mode.conf"]);
     assert!(error.to_string().contains("take your changes out"), "{error}");
     assert_eq!(stage.tree(), before);
     assert_eq!(stage.open().unwrap().configuration(), Some("a"));
@@ -33,7 +33,7 @@ pub(crate) fn an_edit_by_others_during_a_switch_is_not_rolled_back() {
     let switched = applied(idle(&mut transactions).switch("b", &b()).unwrap());
     stage.write("etc/registries.conf", "edited", 0o644);
     let undone = switched.roll_back().unwrap();
-    assert_eq!(undone.kept.iter().map(|path| path.as_str()).collect::<Vec<_>>(), ["/etc/registries.conf"]);
+    assert_eq!(undone.kept.iter().map(NodePath::as_str).collect::<Vec<_>>(), ["/etc/registries.conf"]);
     assert_eq!(stage.read("etc/registries.conf"), "edited");
     assert_eq!(stage.read("etc/crio/keep.conf"), "keep in a");
     assert!(matches!(transactions.recover(), Recovery::Nothing(_)));

@@ -62,8 +62,7 @@ pub(crate) fn folders_that_others_use_stay() {
 pub(crate) fn what_is_interrupted_is_not_restored() {
     let stage = Stage::new();
     let mut transactions = stage.open().unwrap();
-    let switched = applied(idle(&mut transactions).switch("a", &a()).unwrap());
-    drop(switched);
+    let _applied = applied(idle(&mut transactions).switch("a", &a()).unwrap());
     let now = stage.tree();
     assert!(matches!(transactions.restore_originals(), Err(Error::Interrupted)));
     assert_eq!(stage.tree(), now);

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use pullwright_agent::transaction::{Applied, Error, HostRoot, Recovery, Switched, Transactions, WantedFile};
+use pullwright_agent::transaction::{
+    Applied, Digest, Error, HostRoot, Recovery, Switched, Transactions, WantedFile,
+};
 use rustix::fs::{XattrFlags, lgetxattr, setxattr};
 use tempfile::TempDir;
 
@@ -109,6 +111,12 @@ pub(crate) fn file(path: &str, mode: u32, content: &str) -> WantedFile {
     WantedFile::new(path, mode, content).unwrap()
 }
 
+/// The files of a tree, without folders.
+pub(crate) fn files(tree: &Tree) -> Tree {
+    let is_file = |(_, what): &(&PathBuf, &String)| what.starts_with("10");
+    tree.iter().filter(is_file).map(|(path, what)| (path.clone(), what.clone())).collect()
+}
+
 fn add(root: &Path, folder: &Path, tree: &mut Tree) {
     for entry in fs::read_dir(root.join(folder)).unwrap() {
         let path = folder.join(entry.unwrap().file_name());
@@ -120,11 +128,14 @@ fn add(root: &Path, folder: &Path, tree: &mut Tree) {
         if meta.is_dir() {
             add(root, &path, tree);
         } else if meta.is_symlink() {
-            what += &format!(" -> {:?}", fs::read_link(root.join(&path)).unwrap());
+            what += &format!(" -> {}", fs::read_link(root.join(&path)).unwrap().display());
         } else if meta.is_file() {
             let content = fs::read(root.join(&path)).unwrap();
             let note = lgetxattr(root.join(&path), NOTE, vec![0; 64].as_mut_slice()).unwrap_or(0);
-            what += &format!(" note {note} {}", String::from_utf8_lossy(&content));
+            what += &match content.len() {
+                ..100 => format!(" note {note} {}", String::from_utf8_lossy(&content)),
+                length => format!(" note {note} {length} bytes {}", Digest::of(&content)),
+            };
         }
         tree.insert(path, what);
     }

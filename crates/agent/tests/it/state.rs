@@ -20,13 +20,13 @@ pub(crate) fn it_is_for_us_alone() {
     let mut files = 0;
     let mut folders = vec![stage.path(STATE)];
     while let Some(folder) = folders.pop() {
-        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o7777, 0o700, "{folder:?}");
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o7777, 0o700, "{}", folder.display());
         for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             let meta = fs::metadata(&entry).unwrap();
             if meta.is_dir() {
                 folders.push(entry);
             } else {
-                assert_eq!(meta.mode() & 0o7777, 0o600, "{entry:?}");
+                assert_eq!(meta.mode() & 0o7777, 0o600, "{}", entry.display());
                 files += 1;
             }
         }
@@ -44,7 +44,7 @@ pub(crate) fn a_second_agent_waits_or_is_refused() {
     std::thread::scope(|scope| {
         let second = scope.spawn(|| {
             let asked = Instant::now();
-            let mut second = Transactions::open(root, Duration::from_secs(60)).unwrap();
+            let mut second = Transactions::open(root, Duration::from_mins(1)).unwrap();
             applied(idle(&mut second).switch("a", &a()).unwrap()).commit().unwrap();
             asked.elapsed()
         });

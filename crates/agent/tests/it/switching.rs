@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
@@ -45,11 +46,11 @@ pub(crate) fn what_is_as_wanted_keeps_inode_and_times() {
 pub(crate) fn the_same_configuration_again_writes_nothing() {
     let stage = Stage::new();
     stage.switch("a", &a()).unwrap();
-    let state = |stage: &Stage| identity(stage, &format!("{STATE}/journal.json"));
-    let before = (stage.tree(), state(&stage), identity(&stage, "usr/libexec/plugin"));
+    let journal = |stage: &Stage| identity(stage, &format!("{STATE}/journal.json"));
+    let before = (stage.tree(), journal(&stage), identity(&stage, "usr/libexec/plugin"));
     let mut transactions = stage.open().unwrap();
     assert!(matches!(idle(&mut transactions).switch("a", &a()).unwrap(), Switched::Unchanged));
-    assert_eq!((stage.tree(), state(&stage), identity(&stage, "usr/libexec/plugin")), before);
+    assert_eq!((stage.tree(), journal(&stage), identity(&stage, "usr/libexec/plugin")), before);
 }
 
 pub(crate) fn what_is_no_longer_wanted_is_as_it_was_before_us() {
@@ -58,7 +59,7 @@ pub(crate) fn what_is_no_longer_wanted_is_as_it_was_before_us() {
     stage.switch("a", &a()).unwrap();
     stage.switch("b", &b()).unwrap();
     let keep = "etc/crio/keep.conf";
-    assert_eq!(stage.tree()[keep.as_ref() as &std::path::Path], before[keep.as_ref() as &std::path::Path]);
+    assert_eq!(stage.tree()[Path::new(keep)], before[Path::new(keep)]);
     assert!(!stage.path("etc/gone").exists(), "the folder was ours");
     // It is not ours any more, so others may do with it as they like.
     stage.write(keep, "changed by others", 0o640);
@@ -98,7 +99,7 @@ pub(crate) fn a_label_stays_and_a_list_of_others_does_not() {
     let label = setxattr(&path, "security.selinux", b"system_u:object_r:etc_t:s0\0", XattrFlags::empty());
     setxattr(&path, NOTE, b"mine", XattrFlags::empty()).unwrap();
     stage.switch("a", &a()).unwrap();
-    let mut buffer = vec![0; 64];
+    let mut buffer = [0; 64];
     assert!(lgetxattr(&path, NOTE, &mut buffer[..]).is_err());
     if label.is_ok() {
         let length = lgetxattr(&path, "security.selinux", &mut buffer[..]).unwrap();

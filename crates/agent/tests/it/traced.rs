@@ -5,10 +5,10 @@ use std::fs;
 use std::process::{Command, Output};
 use std::sync::Mutex;
 
-use pullwright_agent::transaction::{Error, Recovery, Transactions};
+use pullwright_agent::transaction::Recovery;
 
 use crate::agent;
-use crate::stage::{STATE, Stage, Tree};
+use crate::stage::{STATE, Stage, Tree, files};
 
 /// How many agents are traced at a time.
 const AT_A_TIME: usize = 4;
@@ -17,8 +17,11 @@ const AT_A_TIME: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call(pub(crate) String, pub(crate) usize);
 
+/// The second switch, as if it had been killed when some files were switched and others not.
+const HALF_B: &str = "half-b";
+
 /// What an agent does, and what was done before.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Deed {
     pub(crate) before: &'static [&'static str],
     pub(crate) name: &'static str,
@@ -27,6 +30,9 @@ pub(crate) struct Deed {
 pub(crate) const FIRST_SWITCH: Deed = Deed { before: &[], name: "a" };
 pub(crate) const SWITCH: Deed = Deed { before: &["a"], name: "b" };
 pub(crate) const ROLL_BACK: Deed = Deed { before: &["a", "apply-b"], name: "roll-back" };
+/// What the next agent does after one that was killed in the middle.
+pub(crate) const FINISH: Deed = Deed { before: &["a", HALF_B], name: "finish" };
+pub(crate) const UNDO: Deed = Deed { before: &["a", HALF_B], name: "undo" };
 pub(crate) const RESTORE: Deed = Deed { before: &["a"], name: "restore" };
 
 impl Deed {
@@ -34,7 +40,12 @@ impl Deed {
     pub(crate) fn stage(self) -> Stage {
         let stage = Stage::new();
         for deed in self.before {
-            agent::run(deed, stage.root());
+            if *deed == HALF_B {
+                agent::run("apply-b", stage.root());
+                halve(&stage);
+            } else {
+                agent::run(deed, stage.root());
+            }
         }
         stage
     }
@@ -71,6 +82,17 @@ impl Deed {
     }
 }
 
+/// Makes a switch that was applied one that was killed in the middle: two files are old, and one of them is staged.
+fn halve(stage: &Stage) {
+    let mut journal = stage.journal();
+    journal["switch"]["phase"] = "intent".into();
+    fs::write(stage.path(STATE).join("journal.json"), journal.to_string()).unwrap();
+    fs::remove_file(stage.path("etc/new/deep/b.conf")).unwrap();
+    stage.write("etc/registries.conf", "registries in a", 0o644);
+    let id = journal["switch"]["id"].as_str().unwrap();
+    stage.write(&format!("etc/.pullwright-{id}-3"), "registr", 0o600);
+}
+
 /// Does something for each, several at a time.
 pub(crate) fn for_each<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
     let left = Mutex::new(cases.iter());
@@ -101,24 +123,23 @@ impl Trees {
     }
 
     /// Whether the files are those of one configuration, whichever.
-    pub(crate) fn have(&self, tree: &Tree) -> bool {
-        self.0.values().any(|known| known == tree)
+    pub(crate) fn have(&self, files_only: &Tree) -> bool {
+        self.0.values().any(|known| files(known) == *files_only)
     }
 
     fn of(&self, configuration: Option<&str>) -> &Tree {
         &self.0[&configuration.map(str::to_owned)]
     }
 
-    /// Finishes and undoes what an agent left, each on a copy of the node: the files are those of one configuration, nothing else
+    /// Finishes what an agent left on a copy of the node, and undoes it on the node: the files are those of one configuration, nothing else
     /// is left, and the originals can still be restored.
-    pub(crate) fn check_both_ways(&self, stage: &Stage, what: &str) {
-        for finish in [true, false] {
-            let stage = stage.copy();
+    pub(crate) fn check_both_ways(&self, stage: Stage, what: &str) {
+        for (stage, finish) in [(stage.copy(), true), (stage, false)] {
             let journal = stage.path(STATE).join("journal.json").exists().then(|| stage.journal());
             let switch =
                 journal.as_ref().map(|journal| &journal["switch"]).filter(|switch| !switch.is_null());
             let mut transactions = stage.open().unwrap_or_else(|error| panic!("{what}: {error}"));
-            recover(&mut transactions, finish).unwrap_or_else(|error| panic!("{what}: {error}"));
+            agent::recover(&mut transactions, finish).unwrap_or_else(|error| panic!("{what}: {error}"));
             let what = format!("{what}, finish: {finish}, was {switch:?}");
             if let (Some(journal), Some(switch)) = (&journal, switch) {
                 let to = if finish && switch["phase"] != "undoing" { switch } else { journal };
@@ -131,17 +152,6 @@ impl Trees {
             assert_eq!(&stage.tree(), self.of(None), "{what}");
             assert!(!stage.path(STATE).exists(), "{what}");
         }
-    }
-}
-
-fn recover(transactions: &mut Transactions, finish: bool) -> Result<(), Error> {
-    match transactions.recover() {
-        Recovery::Nothing(_) => Ok(()),
-        Recovery::HalfApplied(half) if finish => half.finish()?.commit(),
-        Recovery::HalfApplied(half) => half.undo().map(|undone| assert_eq!(undone.kept, [])),
-        Recovery::Applied(applied) if finish => applied.commit(),
-        Recovery::Applied(applied) => applied.roll_back().map(|undone| assert_eq!(undone.kept, [])),
-        Recovery::HalfUndone(half) => half.undo().map(|undone| assert_eq!(undone.kept, [])),
     }
 }
 
