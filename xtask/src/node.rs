@@ -72,7 +72,7 @@ pub(crate) const CONTROL_PLANE: &[&str] = &[
     "--",
     "--show-output",
 ];
-/// Programs that are killed at each of their system calls, or whose system calls fail.
+/// Programs whose system calls are watched: they are killed at each, or each fails.
 pub(crate) const KILLED: &[&str] = &[
     "-p",
     "pullwright-handover",
@@ -85,6 +85,7 @@ pub(crate) const KILLED: &[&str] = &[
     "--",
     "killed::",
     "failing::",
+    "synced::",
 ];
 /// The registry client compared with skopeo, on a real registry.
 pub(crate) const CLIENT: &[&str] =

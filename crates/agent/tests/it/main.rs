@@ -15,6 +15,7 @@ mod restoring;
 mod stage;
 mod state;
 mod switching;
+mod synced;
 mod traced;
 
 use std::panic::catch_unwind;
@@ -70,6 +71,8 @@ const TESTS: &[Test] = tests! {
         at_each_system_call_of_restoring,
         at_each_system_call_of_finishing,
         at_each_system_call_of_undoing;
+    synced:
+        one_thing_is_on_disk_before_the_next_begins;
     failing:
         at_each_system_call_of_a_switch,
         at_each_system_call_of_a_roll_back,
