@@ -1,6 +1,6 @@
 //! The node's file system below a folder: nothing that is done through it reaches outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -98,36 +98,56 @@ impl HostRoot {
         Ok(missing)
     }
 
-    /// Makes a folder, unless a killed run did.
-    pub(crate) fn make_folder(&self, path: &NodePath) -> Result<(), Error> {
-        let failed = |errno: Errno| Error::io("make the folder", path)(errno);
-        let (above, name) = path.split();
-        let above = self.folder(above).map_err(failed)?;
-        match mkdirat(&above, name, Mode::from_raw_mode(FOLDER_MODE)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(failed(errno)),
+    /// Makes folders, from the top, for good. A killed run may have made some.
+    pub(crate) fn make_folders(&self, folders: &[NodePath]) -> Result<(), Error> {
+        for path in folders {
+            self.make_folder(path).map_err(Error::io("make the folder", path))?;
         }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let made = openat(&above, name, flags, Mode::empty()).map_err(failed)?;
-        // Whatever the process's umask is.
-        if fstat(&made).map_err(failed)?.st_mode & 0o7777 != FOLDER_MODE {
-            fchmod(&made, Mode::from_raw_mode(FOLDER_MODE)).map_err(failed)?;
-        }
-        fsync(&above).map_err(failed)
+        self.sync_above(folders)
     }
 
-    /// Removes an empty folder; whether it is gone.
+    fn make_folder(&self, path: &NodePath) -> Result<(), Errno> {
+        let (above, name) = path.split();
+        let above = self.folder(above)?;
+        match mkdirat(&above, name, Mode::from_raw_mode(FOLDER_MODE)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let made = openat(&above, name, flags, Mode::empty())?;
+        // Whatever the process's umask is.
+        if fstat(&made)?.st_mode & 0o7777 == FOLDER_MODE {
+            return Ok(());
+        }
+        fchmod(&made, Mode::from_raw_mode(FOLDER_MODE))
+    }
+
+    /// Waits until folders are on disk, or gone from it. Many are in the same one, which is synced once.
+    pub(crate) fn sync_above<'a>(
+        &self,
+        folders: impl IntoIterator<Item = &'a NodePath>,
+    ) -> Result<(), Error> {
+        let above: BTreeSet<_> = folders.into_iter().map(|folder| folder.split().0).collect();
+        for path in above {
+            match self.folder(path).and_then(fsync) {
+                // It is gone too.
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(Error::io("write the folder", path)(errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes an empty folder; whether it is gone. For good after [`Self::sync_above`].
     pub(crate) fn remove_folder(&self, path: &NodePath) -> Result<bool, Error> {
-        let failed = |errno: Errno| Error::io("remove the folder", path)(errno);
         let Some(place) = self.place(path)? else { return Ok(true) };
         match unlinkat(&place.folder, place.name, AtFlags::REMOVEDIR) {
-            Ok(()) => fsync(&place.folder).map_err(failed).map(|()| true),
-            Err(Errno::NOENT) => Ok(true),
+            Ok(()) | Err(Errno::NOENT) => Ok(true),
             // In use, or something else by now.
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::BUSY) => Ok(false),
             // The kernel says this before it looks whether there is such a folder.
             Err(Errno::ROFS) if place.has_no(place.name) => Ok(true),
-            Err(errno) => Err(failed(errno)),
+            Err(errno) => Err(Error::io("remove the folder", path)(errno)),
         }
     }
 

@@ -29,9 +29,7 @@ impl Transactions {
     /// file is switched.
     fn apply(&mut self) -> Result<(), Error> {
         let Some(switch) = self.journal.switch.clone() else { return Ok(()) };
-        for folder in &switch.folders {
-            self.root.make_folder(folder)?;
-        }
+        self.root.make_folders(&switch.folders)?;
         let mut left = Vec::new();
         for (change, temporary) in switch.steps() {
             if self.is_due(change)? {
@@ -117,6 +115,7 @@ impl Transactions {
         let folders: Vec<_> =
             self.journal.folders.iter().filter(|folder| !gone.contains(folder)).cloned().collect();
         if folders != self.journal.folders {
+            self.root.sync_above(&gone)?;
             self.record(Journal { folders, ..self.journal.clone() })?;
         }
         self.state.prune(&self.journal)?;
@@ -126,9 +125,7 @@ impl Transactions {
     fn stage(&self, change: &Change, temporary: &str, to: &FileState) -> Result<(), Error> {
         let FileState::File(facts) = to else { return Ok(()) };
         // Folders that were there when the switch began may be gone by now.
-        for folder in self.root.missing_folders(&change.path)? {
-            self.root.make_folder(&folder)?;
-        }
+        self.root.make_folders(&self.root.missing_folders(&change.path)?)?;
         let content = self.state.content(&facts.digest)?;
         write::stage(&self.root, &change.path, temporary, facts, content)
     }

@@ -26,17 +26,21 @@ fn check(deed: Deed, root: &str, log: &str) {
         let named: Vec<_> = arguments.split('"').skip(1).step_by(2).collect();
         let is_state = opened.starts_with(&state);
         match call {
-            "write" => drop(unsynced.insert(opened)),
             "fsync" => drop(unsynced.remove(&opened)),
             // What is next to the journal goes to disk with it.
             "mkdirat" if opened == state => {}
-            "mkdirat" => drop(unsynced.insert(opened)),
+            "write" | "mkdirat" => drop(unsynced.insert(opened)),
+            "unlinkat" if line.contains("AT_REMOVEDIR") && !is_state => {
+                // A folder that is gone needs no syncing itself.
+                unsynced.remove(&format!("{opened}/{}", named[0]));
+                unsynced.insert(opened);
+            }
             // Contents, until the journal names them.
             "renameat" if is_state && opened != state => {
                 assert!(!unsynced.contains(&format!("{opened}/{}", named[0])), "{deed:?}: {line}");
                 unsynced.insert(opened);
             }
-            "unlinkat" if is_state || named[0].starts_with('.') || line.contains("AT_REMOVEDIR") => {}
+            "unlinkat" if is_state || named[0].starts_with('.') => {}
             "renameat" | "unlinkat" => {
                 assert_eq!(unsynced, BTreeSet::new(), "{deed:?}: {line}");
                 unsynced.insert(opened);
