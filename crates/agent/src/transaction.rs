@@ -51,7 +51,6 @@ mod write;
 use std::time::Duration;
 
 pub use error::{Error, FileKind};
-pub use file::{Attribute, Digest, FileFacts, FileState};
 pub use path::{InvalidFile, NodePath, WantedFile};
 pub use restore::{Kept, Restored};
 pub use root::HostRoot;
@@ -119,6 +118,10 @@ impl Transactions {
 
     fn target(&self) -> Option<&str> {
         self.journal.switch.as_ref()?.configuration.as_deref()
+    }
+
+    fn changed(&self) -> impl Iterator<Item = &NodePath> {
+        self.journal.switch.iter().flat_map(|switch| &switch.changes).map(|change| &change.path)
     }
 }
 
@@ -192,6 +195,11 @@ impl<'a> HalfApplied<'a> {
         self.0.target()
     }
 
+    /// The paths of the files that may be switched already, in the order of the switch.
+    pub fn changed(&self) -> impl Iterator<Item = &NodePath> {
+        self.0.changed()
+    }
+
     /// Switches the other files too.
     ///
     /// # Errors
@@ -217,9 +225,9 @@ impl Applied<'_> {
         self.0.target()
     }
 
-    /// The paths of the files that were switched, in that order.
+    /// The paths of the files that were switched, in that order: what to reload.
     pub fn changed(&self) -> impl Iterator<Item = &NodePath> {
-        self.0.journal.switch.iter().flat_map(|switch| &switch.changes).map(|change| &change.path)
+        self.0.changed()
     }
 
     /// The new files stay.
@@ -240,6 +248,17 @@ impl Applied<'_> {
 }
 
 impl HalfUndone<'_> {
+    /// The configuration that did not stay; none if the originals were restored.
+    #[must_use]
+    pub fn configuration(&self) -> Option<&str> {
+        self.0.target()
+    }
+
+    /// The paths of the files that go back, in the order of the switch: what to reload, since services may have read them.
+    pub fn changed(&self) -> impl Iterator<Item = &NodePath> {
+        self.0.changed()
+    }
+
     /// Brings the other files back too.
     ///
     /// # Errors

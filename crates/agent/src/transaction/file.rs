@@ -14,12 +14,11 @@ pub(crate) const LABEL: &str = "security.selinux";
 /// The SHA-256 of a content, as lower-case hexadecimal digits. It is also a file name in the agent's state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Digest(String);
+pub(crate) struct Digest(String);
 
 impl Digest {
     /// The digest of `content`.
-    #[must_use]
-    pub fn of(content: &[u8]) -> Self {
+    pub(crate) fn of(content: &[u8]) -> Self {
         Self::from_hash(Sha256::new_with_prefix(content))
     }
 
@@ -60,7 +59,7 @@ impl fmt::Display for Digest {
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum FileState {
+pub(crate) enum FileState {
     /// Nothing.
     Absent,
     /// A regular file.
@@ -69,18 +68,18 @@ pub enum FileState {
 
 /// What there is to know about a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileFacts {
+pub(crate) struct FileFacts {
     /// Its content.
-    pub digest: Digest,
+    pub(crate) digest: Digest,
     /// Its permissions, with the set-ID and sticky bits.
-    pub mode: u32,
+    pub(crate) mode: u32,
     /// The user that it belongs to.
-    pub uid: u32,
+    pub(crate) uid: u32,
     /// The group that it belongs to.
-    pub gid: u32,
+    pub(crate) gid: u32,
     /// Its extended attributes, among them the SELinux label, access control lists and capabilities.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub attributes: BTreeMap<String, Attribute>,
+    pub(crate) attributes: BTreeMap<String, Attribute>,
 }
 
 impl FileState {
@@ -106,7 +105,7 @@ impl FileState {
 /// The value of an extended attribute.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Attribute(pub Vec<u8>);
+pub(crate) struct Attribute(pub(crate) Vec<u8>);
 
 impl TryFrom<String> for Attribute {
     type Error = String;

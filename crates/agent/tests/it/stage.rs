@@ -1,15 +1,13 @@
 //! A node's root in a temporary folder, and what can be seen of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use pullwright_agent::transaction::{
-    Applied, Digest, Error, HostRoot, Recovery, Switched, Transactions, WantedFile,
-};
+use pullwright_agent::transaction::{Applied, Error, HostRoot, Recovery, Switched, Transactions, WantedFile};
 use rustix::fs::{XattrFlags, lgetxattr, setxattr};
 use tempfile::TempDir;
 
@@ -134,7 +132,9 @@ fn add(root: &Path, folder: &Path, tree: &mut Tree) {
             let note = lgetxattr(root.join(&path), NOTE, vec![0; 64].as_mut_slice()).unwrap_or(0);
             what += &match content.len() {
                 ..100 => format!(" note {note} {}", String::from_utf8_lossy(&content)),
-                length => format!(" note {note} {length} bytes {}", Digest::of(&content)),
+                length => {
+                    format!(" note {note} {length} bytes of {:?}", content.iter().collect::<BTreeSet<_>>())
+                }
             };
         }
         tree.insert(path, what);

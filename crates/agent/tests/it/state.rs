@@ -104,6 +104,7 @@ pub(crate) fn a_damaged_content_is_not_written() {
     // Once it is mended, the next try goes on.
     fs::write(&content, "registries before").unwrap();
     let Recovery::HalfUndone(half) = transactions.recover() else { panic!("it was undone") };
+    assert_eq!((half.configuration(), half.changed().count()), (Some("a"), a().len()));
     assert_eq!(half.undo().unwrap().kept, []);
     assert_eq!(stage.tree(), Stage::new().tree());
 }
