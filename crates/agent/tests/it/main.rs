@@ -38,6 +38,8 @@ const TESTS: &[Test] = tests! {
         the_same_configuration_again_writes_nothing,
         what_is_no_longer_wanted_is_as_it_was_before_us,
         a_roll_back_leads_to_the_last_configuration,
+        a_roll_back_makes_folders_that_are_gone,
+        what_a_reboot_lost_is_written_again,
         a_label_stays_and_a_list_of_others_does_not,
         a_strict_umask_changes_nothing;
     refusing:

@@ -26,11 +26,9 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// A node with some files, which no agent has touched. In memory if possible: the tests sync a lot.
+    /// A node with some files, which no agent has touched.
     pub(crate) fn new() -> Self {
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-        let stage = Self { folder: folder.unwrap() };
+        let stage = Self { folder: folder() };
         fs::create_dir_all(stage.path("var/lib")).unwrap();
         stage.write("etc/registries.conf", "registries before", 0o644);
         stage.write("etc/crio/keep.conf", "keep before", 0o640);
@@ -107,6 +105,13 @@ pub(crate) fn applied(switched: Switched<'_>) -> Applied<'_> {
 
 pub(crate) fn file(path: &str, mode: u32, content: &str) -> WantedFile {
     WantedFile::new(path, mode, content).unwrap()
+}
+
+/// An empty folder where files can have attributes. In memory if possible: the tests sync a lot.
+fn folder() -> TempDir {
+    let takes_attributes = |folder: &TempDir| setxattr(folder.path(), NOTE, b"", XattrFlags::empty()).is_ok();
+    let in_memory = tempfile::tempdir_in("/dev/shm").ok().filter(takes_attributes);
+    in_memory.unwrap_or_else(|| tempfile::tempdir().unwrap())
 }
 
 /// The files of a tree, without folders.

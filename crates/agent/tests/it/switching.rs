@@ -120,3 +120,29 @@ pub(crate) fn a_strict_umask_changes_nothing() {
     assert!(ran.success());
     assert_eq!(stage.tree(), usual.tree());
 }
+
+pub(crate) fn what_a_reboot_lost_is_written_again() {
+    let stage = Stage::new();
+    stage.switch("a", &a()).unwrap();
+    let with_a = stage.tree();
+    fs::remove_file(stage.path("etc/others.conf")).unwrap();
+    fs::remove_dir_all(stage.path("etc")).unwrap();
+    stage.switch("a", &a()).unwrap();
+    let mut expected = with_a.clone();
+    expected.remove(Path::new("etc/others.conf"));
+    assert_eq!(stage.tree(), expected);
+    assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, []);
+    assert_eq!(stage.read("etc/crio/keep.conf"), "keep before");
+}
+
+pub(crate) fn a_roll_back_makes_folders_that_are_gone() {
+    let stage = Stage::new();
+    stage.switch("a", &a()).unwrap();
+    let before = stage.tree();
+    let mut transactions = stage.open().unwrap();
+    let switched = applied(idle(&mut transactions).switch("b", &b()).unwrap());
+    fs::remove_dir_all(stage.path("etc/crio")).unwrap();
+    fs::remove_dir_all(stage.path("etc/new")).unwrap();
+    assert_eq!(switched.roll_back().unwrap().kept, []);
+    assert_eq!(stage.tree(), before);
+}
