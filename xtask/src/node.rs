@@ -74,9 +74,21 @@ pub(crate) const CONTROL_PLANE: &[&str] = &[
     "--",
     "--show-output",
 ];
-/// Programs that are killed at each of their system calls.
-pub(crate) const KILLED: &[&str] =
-    &["-p", "pullwright-handover", "-p", "pullwright-provider", "--test", "it", "--", "killed::"];
+/// Programs whose system calls are watched: they are killed at each, or each fails.
+pub(crate) const KILLED: &[&str] = &[
+    "-p",
+    "pullwright-handover",
+    "-p",
+    "pullwright-provider",
+    "-p",
+    "pullwright-agent",
+    "--test",
+    "it",
+    "--",
+    "killed::",
+    "failing::",
+    "synced::",
+];
 /// The registry client compared with skopeo, on a real registry.
 pub(crate) const CLIENT: &[&str] =
     &["-p", "pullwright-registry", "--features", "real", "--test", "real", "--", "--show-output"];

@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     report.run("unit and property", || test(&mut cargo(&["test", "--workspace", "--lib", "--bins"])));
     report.run("examples in documentation", || test(&mut cargo(&["test", "--workspace", "--doc"])));
     report.run("edges and command line", || {
-        test(&mut cargo(&["test", "--workspace", "--test", "it", "--", "--skip", "killed::"]))
+        let traced = ["--skip", "killed::", "--skip", "failing::", "--skip", "synced::"];
+        test(&mut cargo(&[&["test", "--workspace", "--test", "it", "--"], &traced[..]].concat()))
     });
     // It mostly waits for Pods and timeouts; the tiers that run until its end need the processor.
     let on_a_node = (!fast).then(|| {
