@@ -77,7 +77,8 @@ pub fn statuses(
     }
     for target in &decision.targets {
         if let (Some(object), [_, ..]) = (&target.object, target.unsupported.as_slice()) {
-            statuses.events.push(unsupported(observed, object, &target.unsupported));
+            let note = unsupported(observed, object, &target.unsupported);
+            statuses.events.push(EventNote { topic: Some(target.name.clone()), ..note });
         }
     }
     for (kind, name, why) in &observed.unparsable {
@@ -297,5 +298,5 @@ fn reference<T>(object: &UserObject<T>) -> ObjectReference {
 }
 
 fn warning(regarding: ObjectReference, reason: &str, note: String) -> EventNote {
-    EventNote { regarding, reason: reason.to_owned(), note, warning: true }
+    EventNote { regarding, topic: None, reason: reason.to_owned(), note, warning: true }
 }

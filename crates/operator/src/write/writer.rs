@@ -90,12 +90,25 @@ pub struct StatusWrite {
 pub struct EventNote {
     /// The object.
     pub regarding: ObjectReference,
+    /// What stands for the object if it is made anew with every change: the same note about the same topic is said once. `None` for objects
+    /// that stand for themselves.
+    pub topic: Option<String>,
     /// Why, in one word.
     pub reason: String,
     /// What is to be said.
     pub note: String,
     /// Whether it is a warning.
     pub warning: bool,
+}
+
+impl EventNote {
+    /// What is equal for notes that need not be said twice.
+    pub(super) fn key(&self) -> String {
+        match &self.topic {
+            Some(topic) => format!("{:?}", (topic, &self.reason, &self.note)),
+            None => format!("{:?}", (&self.regarding, &self.reason, &self.note)),
+        }
+    }
 }
 
 /// Writes for the controllers.
@@ -161,7 +174,7 @@ impl Writer {
     pub async fn event(&self, said: &EventNote) -> Result<(), WriteError> {
         let name = said.regarding.name.clone().unwrap_or_default();
         let namespace = said.regarding.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let digest = Sha256::digest(format!("{:?}", (&said.regarding, &said.reason, &said.note)));
+        let digest = Sha256::digest(said.key());
         let suffix: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let event = Event {
             metadata: ObjectMeta {
