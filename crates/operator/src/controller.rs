@@ -59,7 +59,9 @@ pub async fn drive<C: Controller>(
             () = timer => true,
         };
         let leads = leadership.may_write();
-        let begins = leads && !std::mem::replace(&mut led, leads);
+        let led_before = std::mem::replace(&mut led, leads);
+        // What changed while another replica led was for that one to do, and may not have been done.
+        let begins = leads && !led_before;
         if !leads || !(changed_now || begins) {
             continue;
         }
