@@ -11,7 +11,7 @@ use pullwright_api::{NodeConfiguration, condition};
 use pullwright_engine::mirrors::{ObjectOutcome, Verdict};
 use pullwright_findings::Finding;
 
-use super::decide::{Decision, NodeCount};
+use super::decide::{Decision, NodeCount, Target};
 use super::observed::{Observed, ObservedDelivery, UserKind, UserObject};
 use crate::category::Category;
 use crate::write::{EventNote, StatusWrite};
@@ -77,8 +77,7 @@ pub fn statuses(
     }
     for target in &decision.targets {
         if let (Some(object), [_, ..]) = (&target.object, target.unsupported.as_slice()) {
-            let note = unsupported(observed, object, &target.unsupported);
-            statuses.events.push(EventNote { topic: Some(target.name.clone()), ..note });
+            statuses.events.push(unsupported(observed, target, object));
         }
     }
     for (kind, name, why) in &observed.unparsable {
@@ -95,8 +94,9 @@ pub fn statuses(
     statuses
 }
 
-/// What a runtime cannot do is said about what is delivered to it: it follows from all objects together.
-fn unsupported(observed: &Observed, object: &str, unsupported: &[Finding]) -> EventNote {
+/// What a runtime cannot do is said about what is delivered to it: it follows from all objects together. Which settings these are is in the
+/// log, so that not every change has to be told.
+fn unsupported(observed: &Observed, target: &Target, object: &str) -> EventNote {
     let resource = match &observed.delivery {
         ObservedDelivery::NodeAgent { .. } => ApiResource::erase::<NodeConfiguration>(&()),
         ObservedDelivery::MachineConfig { .. } => ApiResource::erase::<MachineConfig>(&()),
@@ -107,7 +107,11 @@ fn unsupported(observed: &Observed, object: &str, unsupported: &[Finding]) -> Ev
         name: Some(object.to_owned()),
         ..ObjectReference::default()
     };
-    warning(regarding, UNSUPPORTED, findings(unsupported))
+    let note = format!(
+        "settings without effect on these nodes: {}; `pullwright render` and the operator's log list them",
+        target.unsupported.len()
+    );
+    EventNote { topic: Some(target.name.clone()), ..warning(regarding, UNSUPPORTED, note) }
 }
 
 /// A condition before it is known since when it holds.
