@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use kube::client::AuthError;
 use kube::core::Status;
 
 /// What kind of failure it is, and so who can do something about it.
@@ -82,10 +83,15 @@ impl fmt::Display for Category {
 pub fn message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
+        // Its own words can hold what a credential program printed.
+        kube::Error::Auth(_) => "the credentials for the API server cannot be used".to_owned(),
         other => {
             let mut text = other.to_string();
             let mut source = std::error::Error::source(other);
             while let Some(cause) = source {
+                if cause.is::<AuthError>() {
+                    return "the credentials for the API server cannot be used".to_owned();
+                }
                 let cause_text = cause.to_string();
                 if !text.contains(&cause_text) {
                     text = format!("{text}: {cause_text}");

@@ -11,11 +11,11 @@ use kube::{Api, Client};
 use pullwright_api::NodeConfiguration;
 use pullwright_api::openshift::MachineConfig;
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::caches::Caches;
 use super::decide::{Decision, decide};
-use super::discover::{self, ClusterKinds, DeliveryMode};
+use super::discover::{self, ClusterKinds, DeliveryMode, READS_WITHIN};
 use super::observed::{RenderedConfig, UserKind};
 use super::settings::NodeSettings;
 use super::statuses::{ForeignConditions, Statuses, statuses};
@@ -96,7 +96,15 @@ impl NodesController {
             if self.rendered.contains_key(&name) {
                 continue;
             }
-            match api.get_opt(&name).await {
+            let Ok(answer) = timeout(READS_WITHIN, api.get_opt(&name)).await else {
+                self.failed(
+                    Category::ApiUnavailable,
+                    &format!("reading MachineConfig {name}: no answer in time"),
+                );
+                complete = false;
+                continue;
+            };
+            match answer {
                 Ok(Some(config)) => {
                     self.rendered.insert(name, Arc::new(RenderedConfig::from(&config)));
                 }
@@ -172,6 +180,7 @@ impl NodesController {
             for type_ in error.conditions_of_others() {
                 let generation = change.write.conditions.iter().find_map(|one| one.observed_generation);
                 let key = (change.write.uid.clone(), generation.unwrap_or_default(), type_.to_owned());
+                self.foreign.retain(|(uid, generation, _)| *uid != key.0 || *generation == key.1);
                 // The others are set the next time, without this one.
                 complete &= !self.foreign.insert(key);
             }
@@ -233,15 +242,6 @@ impl Controller for NodesController {
             if let Some((category, why)) = target.refused.as_ref().filter(|_| decision.held.is_none()) {
                 self.metrics.error(Self::NAME, *category);
                 tracing::error!(controller = Self::NAME, reason = %category, runtime = target.name, "{why}");
-            }
-            for finding in &target.unsupported {
-                tracing::warn!(
-                    controller = Self::NAME,
-                    runtime = target.name,
-                    "{}: {}",
-                    finding.at,
-                    finding.message
-                );
             }
         }
         self.count(&decision);

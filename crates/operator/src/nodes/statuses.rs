@@ -14,7 +14,7 @@ use pullwright_findings::Finding;
 use super::decide::{Decision, NodeCount, Target};
 use super::observed::{Observed, ObservedDelivery, UserKind, UserObject};
 use crate::category::Category;
-use crate::write::{EventNote, StatusWrite};
+use crate::write::{EventNote, StatusWrite, shortened};
 
 /// The longest message that the API takes in a condition.
 const MESSAGE_LIMIT: usize = 32_768;
@@ -94,8 +94,8 @@ pub fn statuses(
     statuses
 }
 
-/// What a runtime cannot do is said about what is delivered to it: it follows from all objects together. Which settings these are is in the
-/// log, so that not every change has to be told.
+/// What a runtime cannot do is said about what is delivered to it: it follows from all objects together. Which settings these are
+/// `pullwright render` says, so that not every change has to be told.
 fn unsupported(observed: &Observed, target: &Target, object: &str) -> EventNote {
     let resource = match &observed.delivery {
         ObservedDelivery::NodeAgent { .. } => ApiResource::erase::<NodeConfiguration>(&()),
@@ -108,7 +108,8 @@ fn unsupported(observed: &Observed, target: &Target, object: &str) -> EventNote 
         ..ObjectReference::default()
     };
     let note = format!(
-        "settings without effect on these nodes: {}; `pullwright render` and the operator's log list them",
+        "settings without effect on nodes of {}: {}; `pullwright render` lists them",
+        target.name,
         target.unsupported.len()
     );
     EventNote { topic: Some(target.name.clone()), ..warning(regarding, UNSUPPORTED, note) }
@@ -252,7 +253,7 @@ fn change<T>(
     let (mut different, mut only_progress) = (false, true);
     let mut conditions = Vec::new();
     for wanted in wanted.into_iter().filter(is_ours) {
-        let message = bounded(wanted.message);
+        let message = shortened(wanted.message, MESSAGE_LIMIT);
         let before = object.conditions.iter().find(|before| before.type_ == wanted.type_);
         let same_status = before.filter(|before| before.status == wanted.status);
         let same_case = same_status.filter(|before| {
@@ -279,15 +280,6 @@ fn change<T>(
         conditions,
     };
     different.then_some(ConditionsChange { kind: object.kind, write, only_progress })
-}
-
-fn bounded(message: String) -> String {
-    if message.len() <= MESSAGE_LIMIT {
-        return message;
-    }
-    let end =
-        (0..=MESSAGE_LIMIT - '…'.len_utf8()).rev().find(|end| message.is_char_boundary(*end)).unwrap_or(0);
-    format!("{}…", &message[..end])
 }
 
 fn reference<T>(object: &UserObject<T>) -> ObjectReference {

@@ -185,7 +185,7 @@ impl Writer {
             },
             action: Some("Reconcile".to_owned()),
             event_time: Some(MicroTime(Timestamp::now())),
-            note: Some(shortened(&said.note)),
+            note: Some(shortened(said.note.clone(), NOTE_LIMIT)),
             reason: Some(said.reason.clone()),
             regarding: Some(said.regarding.clone()),
             reporting_controller: Some(OPERATOR.to_owned()),
@@ -250,13 +250,14 @@ impl Writer {
             resource_version: Some(present.resource_version.clone()),
         };
         let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match self.send("delete", kind, shown, api.delete(name, &parameters)).await {
-            // It is gone, which is what was wanted.
-            Err(WriteError::Failed { category: Category::Refused, why, .. }) if why.contains("not found") => {
-                Ok(())
+        let request = async {
+            match api.delete(name, &parameters).await {
+                // It is gone, which is what was wanted.
+                Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+                other => other.map(drop),
             }
-            other => other.map(drop),
-        }
+        };
+        self.send("delete", kind, shown, request).await
     }
 
     fn api(&self, kind: &ApiResource, key: &ObjectKey) -> Api<DynamicObject> {
@@ -309,10 +310,11 @@ fn failed(verb: &'static str, kind: &ApiResource, name: &str, category: Category
     }
 }
 
-fn shortened(note: &str) -> String {
-    if note.len() <= NOTE_LIMIT {
-        return note.to_owned();
+/// A text that fits.
+pub(crate) fn shortened(text: String, limit: usize) -> String {
+    if text.len() <= limit {
+        return text;
     }
-    let end = (0..=NOTE_LIMIT - '…'.len_utf8()).rev().find(|end| note.is_char_boundary(*end)).unwrap_or(0);
-    format!("{}…", &note[..end])
+    let end = (0..=limit - '…'.len_utf8()).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…", &text[..end])
 }
