@@ -39,6 +39,8 @@ const TESTS: &[Test] = tests! {
         what_is_no_longer_wanted_is_as_it_was_before_us,
         a_roll_back_leads_to_the_last_configuration,
         a_roll_back_makes_folders_that_are_gone,
+        a_roll_back_is_open_until_services_have_followed,
+        a_switch_that_fails_midway_is_open_until_services_have_followed,
         what_a_reboot_lost_is_written_again,
         a_label_stays_and_a_list_of_others_does_not,
         a_strict_umask_changes_nothing;
@@ -52,7 +54,8 @@ const TESTS: &[Test] = tests! {
         everything_is_as_before,
         edits_by_others_stay_and_so_do_their_originals,
         folders_that_others_use_stay,
-        what_is_interrupted_is_not_restored;
+        what_does_not_work_without_us_can_be_rolled_back,
+        state_of_what_is_interrupted_stays;
     state:
         it_is_for_us_alone,
         a_second_agent_waits_or_is_refused,
