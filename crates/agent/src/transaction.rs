@@ -62,6 +62,7 @@ mod write;
 use std::time::Duration;
 
 pub use error::{Error, FileKind};
+pub(crate) use file::Digest;
 pub use path::{InvalidFile, NodePath, WantedFile};
 pub use restore::{Kept, Restored};
 pub use root::HostRoot;

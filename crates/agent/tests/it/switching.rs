@@ -177,7 +177,7 @@ pub(crate) fn a_switch_that_fails_midway_is_open_until_services_have_followed() 
     let stage = Stage::new();
     let mut transactions = stage.open().unwrap();
     // An earlier agent ended in the middle, and this one cannot finish: somebody may have read what it had switched.
-    drop(applied(idle(&mut transactions).switch("a", &a()).unwrap()));
+    let _applied = applied(idle(&mut transactions).switch("a", &a()).unwrap());
     drop(transactions);
     let mut journal = stage.journal();
     journal["switch"]["phase"] = "intent".into();
