@@ -27,6 +27,7 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ),
     ("nodeconfig", &["documents", "engine", "findings"], &["serde", "serde_json", "thiserror"]),
     ("nodefiles", &["engine"], &["rustix", "thiserror"]),
+    ("outcomes", &[], &["rustix"]),
     ("handover", &["engine"], &["nix", "rustix", "sha2", "thiserror"]),
     (
         "registry",
@@ -49,7 +50,7 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "provider",
-        &["documents", "engine", "flags", "golang", "handover", "nodefiles", "protobuf"],
+        &["documents", "engine", "flags", "golang", "handover", "nodefiles", "outcomes", "protobuf"],
         &["httparse", "rustix", "rustls", "serde", "serde_json", "thiserror"],
     ),
     (
