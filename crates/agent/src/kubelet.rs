@@ -6,6 +6,5 @@ mod hash;
 mod pins;
 
 pub use endpoint::{EndpointError, KubeletEndpoint};
-pub use exposition::HashScanner;
 pub use hash::{ConfigHash, is_configuration};
 pub use pins::{NoPin, Pins};

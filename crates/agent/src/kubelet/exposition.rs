@@ -8,7 +8,7 @@ const LINE_MAX: usize = 4 << 10;
 
 /// Takes the text in pieces as they arrive, and keeps at most one line of it.
 #[derive(Debug, Default)]
-pub struct HashScanner {
+pub(crate) struct HashScanner {
     line: Vec<u8>,
     /// The rest of this line does not matter.
     passing_over: bool,
@@ -16,7 +16,7 @@ pub struct HashScanner {
 
 impl HashScanner {
     /// Takes the next piece of the text; the hash once its line is complete.
-    pub fn feed(&mut self, mut piece: &[u8]) -> Option<ConfigHash> {
+    pub(crate) fn feed(&mut self, mut piece: &[u8]) -> Option<ConfigHash> {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
             self.add(&piece[..end]);
             piece = &piece[end + 1..];
@@ -29,7 +29,7 @@ impl HashScanner {
     }
 
     /// The text is over; the hash if its line was the last one.
-    pub fn end(&mut self) -> Option<ConfigHash> {
+    pub(crate) fn end(&mut self) -> Option<ConfigHash> {
         let found = if self.passing_over { None } else { hash_of(&self.line) };
         (self.passing_over, self.line) = (false, Vec::new());
         found
