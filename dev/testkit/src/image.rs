@@ -24,6 +24,8 @@ pub(crate) fn compile(folder: &Path) -> Result<PathBuf, Error> {
     Ok(program)
 }
 
+/// The search path that most images have.
+const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// The folders of every image.
 const FOLDERS: [&str; 7] = ["dev", "proc", "sys", "etc", "tmp", "var", "run"];
 
@@ -78,7 +80,7 @@ impl Image {
         let config = json!({
             "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
             "os": "linux",
-            "config": {"Entrypoint": self.entrypoint, "Env": ["PATH=/"], "User": self.user.as_deref().unwrap_or_default()},
+            "config": {"Entrypoint": self.entrypoint, "Env": [PATH], "User": self.user.as_deref().unwrap_or_default()},
             // The layer is not compressed, so its digest is that of its content.
             "rootfs": {"type": "layers", "diff_ids": [layer_digest]},
         });
