@@ -1,4 +1,4 @@
-//! etcd and kube-apiserver, and kube-controller-manager for tests that need controllers.
+//! etcd and kube-apiserver; kube-controller-manager and kube-scheduler for tests that need them.
 
 mod access;
 mod audit;
@@ -149,6 +149,15 @@ impl ControlPlane {
             kubectl.run(&["get", "serviceaccount", "default"]).map_err(|error| error.to_string())
         })?;
         self.services.push(service);
+        Ok(())
+    }
+
+    /// Starts kube-scheduler, for Pods that do not name their node.
+    pub fn start_scheduler(&mut self) -> Result<(), Error> {
+        let kubeconfig = self.component_kubeconfig("scheduler", "system:kube-scheduler", None)?;
+        let mut command = self.place.command("kube-scheduler")?;
+        command.arg(flag("kubeconfig", &kubeconfig)).args(["--leader-elect=false", "--secure-port=0"]);
+        self.services.push(Service::start("kube-scheduler", command, &self.root.join("logs"))?);
         Ok(())
     }
 
