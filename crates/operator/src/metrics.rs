@@ -131,6 +131,11 @@ impl Metrics {
         self.objects.get_or_create(&ObjectLabels { kind, state: "unparsable" }).set(count(unparsable));
     }
 
+    /// Forgets the nodes of all runtimes: those that are still there are counted next.
+    pub(crate) fn forget_nodes(&self) {
+        self.nodes.clear();
+    }
+
     pub(crate) fn nodes(&self, runtime: &str, state: &'static str, nodes: usize) {
         self.nodes.get_or_create(&NodeLabels { runtime: runtime.to_owned(), state }).set(count(nodes));
     }

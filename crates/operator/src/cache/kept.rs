@@ -1,6 +1,7 @@
 //! The objects of one kind as a watch reports them, without the watch: a value that takes events.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use kube::runtime::watcher::Event;
@@ -12,6 +13,16 @@ pub struct ObjectKey {
     pub namespace: String,
     /// Its name.
     pub name: String,
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.namespace.is_empty() {
+            f.write_str(&self.name)
+        } else {
+            write!(f, "{}/{}", self.namespace, self.name)
+        }
+    }
 }
 
 /// An object of a watch: what was read from it, or why it cannot be read.

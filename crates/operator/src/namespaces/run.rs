@@ -1,5 +1,6 @@
 //! The pass of the controller.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Namespace;
@@ -12,7 +13,6 @@ use tokio::sync::Notify;
 
 use super::plan::{NamespaceFacts, binding_content, plan, role_content};
 use crate::cache::{Cache, CacheState};
-use crate::category::Category;
 use crate::controller::{Controller, Pass};
 use crate::metrics::Metrics;
 use crate::write::{OwnObject, Said, WriteError, Writer};
@@ -68,12 +68,13 @@ impl NamespacesController {
         }
     }
 
-    /// Reports a failure. Returns whether there is no use in trying again soon.
+    /// Reports a failure. Returns whether there is no use in trying again. There is for a Role of somebody else: nobody tells us when it
+    /// goes.
     fn report(&self, error: &WriteError) -> bool {
         let Some(category) = error.category() else { return true };
         self.metrics.error(Self::NAME, category);
         tracing::error!(controller = Self::NAME, reason = %category, "{error}");
-        category == Category::ForeignObject
+        false
     }
 }
 
@@ -92,10 +93,17 @@ impl Controller for NamespacesController {
         };
         let plan = plan(&self.namespaces.snapshot(), &owned(&self.roles), &owned(&self.bindings));
         let mut complete = true;
-        let roles = plan.roles.iter().map(|write| (ApiResource::erase::<Role>(&()), write));
-        let bindings = plan.bindings.iter().map(|write| (ApiResource::erase::<RoleBinding>(&()), write));
-        for (kind, write) in roles.chain(bindings) {
-            if let Err(error) = self.writer.carry_out(&kind, write).await {
+        let mut without_role = BTreeSet::new();
+        for write in &plan.roles {
+            if let Err(error) = self.writer.carry_out(&ApiResource::erase::<Role>(&()), write).await {
+                complete &= self.report(&error);
+                without_role.insert(&write.key().namespace);
+            }
+        }
+        // A Role that is not ours may grant anything, so nobody is bound to it.
+        let bindings = plan.bindings.iter().filter(|write| !without_role.contains(&write.key().namespace));
+        for write in bindings {
+            if let Err(error) = self.writer.carry_out(&ApiResource::erase::<RoleBinding>(&()), write).await {
                 complete &= self.report(&error);
             }
         }

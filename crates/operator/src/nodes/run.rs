@@ -22,7 +22,7 @@ use super::statuses::{Statuses, statuses};
 use crate::category::{Category, message};
 use crate::controller::{Controller, Pass};
 use crate::metrics::Metrics;
-use crate::write::{Said, WriteError, Writer};
+use crate::write::{ObjectWrite, Said, WriteError, Writer};
 
 /// How many statuses are written at a time.
 const AT_A_TIME: usize = 8;
@@ -128,6 +128,10 @@ impl NodesController {
         let kind = self.delivery_kind();
         let mut failures = BTreeMap::new();
         for write in &decision.writes {
+            // What was there stays as long as what replaces it cannot be written: a node that joins now still gets something.
+            if matches!(write, ObjectWrite::Delete(_)) && !failures.is_empty() {
+                break;
+            }
             let Err(error) = self.writer.carry_out(&kind, write).await else { continue };
             if let Some(category) = error.category() {
                 self.failed(category, &error.to_string());
@@ -180,6 +184,7 @@ impl NodesController {
     }
 
     fn count(&self, decision: &Decision) {
+        self.metrics.forget_nodes();
         for target in &decision.targets {
             let nodes = target.nodes;
             let waiting = nodes.total.saturating_sub(nodes.updated + nodes.failed);
@@ -214,12 +219,12 @@ impl Controller for NodesController {
         for target in &decision.targets {
             if let Some((category, why)) = &target.refused {
                 self.metrics.error(Self::NAME, *category);
-                tracing::error!(controller = Self::NAME, reason = %category, target = target.name, "{why}");
+                tracing::error!(controller = Self::NAME, reason = %category, runtime = target.name, "{why}");
             }
             for finding in &target.unsupported {
                 tracing::warn!(
                     controller = Self::NAME,
-                    target = target.name,
+                    runtime = target.name,
                     "{}: {}",
                     finding.at,
                     finding.message

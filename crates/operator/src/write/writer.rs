@@ -38,7 +38,7 @@ pub enum WriteError {
         verb: &'static str,
         /// The kind of the object.
         kind: String,
-        /// Its name.
+        /// Its name, with its namespace.
         name: String,
         /// The category.
         category: Category,
@@ -178,7 +178,8 @@ impl Writer {
 
     async fn create(&self, kind: &ApiResource, wanted: &WantedObject) -> Result<(), WriteError> {
         let (api, name) = (self.api(kind, &wanted.key), &wanted.key.name);
-        let present = self.send("get", kind, name, api.get_metadata_opt(name)).await?;
+        let shown = &wanted.key.to_string();
+        let present = self.send("get", kind, shown, api.get_metadata_opt(name)).await?;
         if let Some(present) = present {
             let ours = present.labels().get(MANAGED_BY).is_some_and(|by| by == OPERATOR);
             let (category, why) = if ours {
@@ -192,12 +193,12 @@ impl Writer {
                     ),
                 )
             };
-            return Err(failed("create", kind, name, category, why));
+            return Err(failed("create", kind, shown, category, why));
         }
         // By apply and not by POST, since RBAC can be limited to one name only for this verb. Without force: if somebody creates
         // another object of this name meanwhile, its owner keeps its fields.
         let (parameters, patch) = (PatchParams::apply(OPERATOR), Patch::Apply(&wanted.body));
-        self.send("create", kind, name, api.patch(name, &parameters, &patch)).await.map(drop)
+        self.send("create", kind, shown, api.patch(name, &parameters, &patch)).await.map(drop)
     }
 
     async fn replace(
@@ -207,22 +208,24 @@ impl Writer {
         present: &OwnObject,
     ) -> Result<(), WriteError> {
         let (api, name) = (self.api(kind, &wanted.key), &wanted.key.name);
+        let shown = &wanted.key.to_string();
         let mut body = wanted.body.clone();
         body["metadata"]["uid"] = json!(present.uid);
         body["metadata"]["resourceVersion"] = json!(present.resource_version);
         // With force: the object is ours as a whole, and whoever changed it by hand is overruled, as documented.
         let (parameters, patch) = (PatchParams::apply(OPERATOR).force(), Patch::Apply(&body));
-        self.send("patch", kind, name, api.patch(name, &parameters, &patch)).await.map(drop)
+        self.send("patch", kind, shown, api.patch(name, &parameters, &patch)).await.map(drop)
     }
 
     async fn delete(&self, kind: &ApiResource, present: &OwnObject) -> Result<(), WriteError> {
         let (api, name) = (self.api(kind, &present.key), &present.key.name);
+        let shown = &present.key.to_string();
         let preconditions = Preconditions {
             uid: Some(present.uid.clone()),
             resource_version: Some(present.resource_version.clone()),
         };
         let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match self.send("delete", kind, name, api.delete(name, &parameters)).await {
+        match self.send("delete", kind, shown, api.delete(name, &parameters)).await {
             // It is gone, which is what was wanted.
             Err(WriteError::Failed { category: Category::Refused, why, .. }) if why.contains("not found") => {
                 Ok(())

@@ -57,6 +57,11 @@ impl World {
         world
     }
 
+    /// Where a test may keep files.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.root
+    }
+
     /// Starts a replica with the operator's own service account.
     pub(crate) fn start(&self, name: &str, arguments: &[&str]) -> Replica {
         self.start_through(name, None, arguments)
