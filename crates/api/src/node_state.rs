@@ -33,7 +33,13 @@ pub struct NodeStateSpec {
 
 /// What a node has.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct NodeStateStatus {
+    /// The `metadata.generation` that the node took note of last. If the object's is higher, the rest says something about what the
+    /// node was told before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub observed_generation: Option<i64>,
     /// The name of the `NodeConfiguration` that the node has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63), regex(pattern = patterns::NODE_CONFIGURATION))]

@@ -30,6 +30,9 @@ pub trait Controller: Send {
     /// Its name in metrics and logs.
     const NAME: &'static str;
 
+    /// Called when this replica begins to lead. What it saw before may be older than what the last leader wrote.
+    fn begin(&mut self) {}
+
     /// Makes a pass: looks at everything, decides, and carries it out.
     fn pass(&mut self) -> impl Future<Output = Pass> + Send;
 }
@@ -62,6 +65,9 @@ pub async fn drive<C: Controller>(
         let begins = leads && !std::mem::replace(&mut led, leads);
         if !leads || !(changed_now || begins) {
             continue;
+        }
+        if begins {
+            controller.begin();
         }
         sleep(SETTLE).await;
         let begun = Instant::now();

@@ -15,7 +15,9 @@ use serde_json::Value;
 
 use super::facts::{NodeFacts, NodeStateFacts};
 use super::objects;
-use super::observed::{Observed, ObservedDelivery, PoolFacts, RenderedConfig};
+use super::observed::{
+    Observed, ObservedDelivery, OwnConfiguration, PoolFacts, RenderedConfig, last_rolled_out,
+};
 use super::settings::NodeSettings;
 use crate::category::Category;
 use crate::provider_config::{Platform, ProviderEntries, entries, provider_file};
@@ -136,7 +138,7 @@ impl Content<'_> {
     fn for_agents(
         &self,
         nodes: &[Arc<NodeFacts>],
-        own: &[OwnObject],
+        own: &[Arc<OwnConfiguration>],
         states: &[Arc<NodeStateFacts>],
     ) -> Decided {
         let platforms: BTreeSet<_> = nodes.iter().map(|node| node.platform).collect();
@@ -156,6 +158,8 @@ impl Content<'_> {
             if nodes.peek().is_none() {
                 continue;
             }
+            // Nodes that join while another one is tried get it.
+            kept.extend(last_rolled_out(own, runtime));
             let (files, unsupported) = self.files_beside_the_nodes_own(runtime);
             let provider = provider_file(None, &entries.applied, &self.settings.plugin(runtime));
             let object = objects::node_configuration(runtime, &files, provider.as_ref());
@@ -163,9 +167,8 @@ impl Content<'_> {
                 Ok(object) => (object, None),
                 Err(refused) => {
                     // The last one that fitted stays.
-                    kept.extend(
-                        own.iter().map(|own| own.key.name.as_str()).filter(|name| is_of(name, runtime)),
-                    );
+                    let names = own.iter().map(|own| own.object.key.name.as_str());
+                    kept.extend(names.filter(|name| runtime.has_configuration(name)));
                     (None, Some(refused))
                 }
             };
@@ -184,7 +187,7 @@ impl Content<'_> {
         }
         // What a node has or should have stays until no node does.
         let wanted_names: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.key.name.as_str()).collect();
-        let own = own.iter().filter(|own| {
+        let own = own.iter().map(|own| &own.object).filter(|own| {
             let name = own.key.name.as_str();
             wanted_names.contains(name) || !kept.contains(name)
         });
@@ -269,10 +272,6 @@ impl Content<'_> {
         files.extend(policy.and_then(|policy| runtime.policy_file(policy)));
         (files, rendering.unsupported)
     }
-}
-
-fn is_of(name: &str, runtime: NodeRuntime) -> bool {
-    name.strip_prefix(runtime.name()).is_some_and(|rest| rest.starts_with('-'))
 }
 
 fn node_count(state: Option<&NodeStateFacts>, wanted: Option<&str>) -> NodeCount {

@@ -5,27 +5,42 @@ use pullwright_api::{NodeRuntime, NodeState, condition};
 
 use crate::provider_config::Platform;
 
+/// The label with the zone of a Node.
+const ZONE: &str = "topology.kubernetes.io/zone";
+
 /// A Node, as far as its configuration depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeFacts {
     /// Its name.
     pub name: String,
+    /// Which Node of that name it is.
+    pub uid: String,
     /// Its runtime; `None` if it cannot be configured, or is not known yet.
     pub runtime: Option<NodeRuntime>,
-    /// Where it runs.
+    /// Which cloud it runs in.
     pub platform: Platform,
+    /// Where in the cloud it runs.
+    pub zone: String,
+    /// Whether the control plane takes it for healthy.
+    pub ready: bool,
 }
 
 impl From<Node> for NodeFacts {
     fn from(node: Node) -> Self {
-        let info = node.status.and_then(|status| status.node_info);
+        let status = node.status.unwrap_or_default();
         let provider_id = node.spec.and_then(|spec| spec.provider_id).unwrap_or_default();
+        let conditions = status.conditions.unwrap_or_default();
         Self {
             name: node.metadata.name.unwrap_or_default(),
-            runtime: info.and_then(|info| {
+            uid: node.metadata.uid.unwrap_or_default(),
+            runtime: status.node_info.and_then(|info| {
                 NodeRuntime::reported(&info.container_runtime_version, &info.kubelet_version)
             }),
             platform: Platform::from_provider_id(&provider_id),
+            zone: node.metadata.labels.and_then(|mut labels| labels.remove(ZONE)).unwrap_or_default(),
+            ready: conditions
+                .iter()
+                .any(|condition| condition.type_ == "Ready" && condition.status == "True"),
         }
     }
 }
@@ -35,6 +50,16 @@ impl From<Node> for NodeFacts {
 pub struct NodeStateFacts {
     /// The node's name.
     pub name: String,
+    /// The uid of the Node that it belongs to.
+    pub node: String,
+    /// Which object of that name it is.
+    pub uid: String,
+    /// Which version of it.
+    pub resource_version: String,
+    /// Which version of its spec.
+    pub generation: i64,
+    /// Whether the node has taken note of that version.
+    pub noted: bool,
     /// The configuration that it should have.
     pub desired: Option<String>,
     /// The configuration that it has.
@@ -46,11 +71,20 @@ pub struct NodeStateFacts {
 impl From<NodeState> for NodeStateFacts {
     fn from(state: NodeState) -> Self {
         let status = state.status.unwrap_or_default();
+        let metadata = state.metadata;
+        let generation = metadata.generation.unwrap_or_default();
+        let owner =
+            metadata.owner_references.unwrap_or_default().into_iter().find(|owner| owner.kind == "Node");
         let failed = |found: &&k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition| {
             found.type_ == condition::READY && found.status == "False"
         };
         Self {
-            name: state.metadata.name.unwrap_or_default(),
+            name: metadata.name.unwrap_or_default(),
+            node: owner.map(|owner| owner.uid).unwrap_or_default(),
+            uid: metadata.uid.unwrap_or_default(),
+            resource_version: metadata.resource_version.unwrap_or_default(),
+            generation,
+            noted: status.observed_generation.is_some_and(|noted| noted >= generation),
             desired: state.spec.configuration,
             actual: status.configuration,
             failure: status.conditions.iter().find(failed).map(|found| found.reason.clone()),

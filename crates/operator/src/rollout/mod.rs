@@ -6,12 +6,14 @@
 //!
 //! The decision is a pure function of what is observed. It knows no clock and no chance: the same observation gives the same nodes.
 
+mod pace;
 mod plan;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
 mod tests;
 
+pub use pace::Pace;
 pub use plan::{
     Assignment, MaxUnavailable, ObservedState, Proof, Revision, RolloutNode, RolloutPlan, RolloutPolicy,
     RolloutStage, plan,

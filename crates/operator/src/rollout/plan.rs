@@ -114,6 +114,11 @@ impl RolloutNode {
         self.state.as_ref().is_some_and(|state| state.noted && state.failed)
     }
 
+    /// Whether it was told to have this, and does.
+    pub(super) fn has(&self, wanted: Option<&str>) -> bool {
+        self.state.is_some() && self.desired() == wanted && !self.in_flight() && !self.failed()
+    }
+
     /// Whether it was told to change and has not said that it did. A node that failed may still be trying.
     fn in_flight(&self) -> bool {
         self.state.as_ref().is_some_and(|state| !state.noted || state.desired != state.actual)

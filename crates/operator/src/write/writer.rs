@@ -116,14 +116,44 @@ impl Writer {
 
     /// Carries out a write of one of the operator's own objects.
     ///
+    /// Returns which version of the object's spec there is then.
+    ///
     /// # Errors
     /// If this replica does not lead, if an object of that name is somebody else's, or if the API server does not do it.
-    pub async fn carry_out(&self, kind: &ApiResource, write: &ObjectWrite) -> Result<(), WriteError> {
-        match write {
-            ObjectWrite::Create(wanted) => self.create(kind, wanted).await,
-            ObjectWrite::Replace(wanted, present) => self.replace(kind, wanted, present).await,
-            ObjectWrite::Delete(present) => self.delete(kind, present).await,
-        }
+    pub async fn carry_out(
+        &self,
+        kind: &ApiResource,
+        write: &ObjectWrite,
+    ) -> Result<Option<i64>, WriteError> {
+        let written = match write {
+            ObjectWrite::Create(wanted) => self.create(kind, wanted).await?,
+            ObjectWrite::Replace(wanted, present) => self.replace(kind, wanted, present).await?,
+            ObjectWrite::Delete(present) => return self.delete(kind, present).await.map(|()| None),
+        };
+        Ok(written.metadata.generation)
+    }
+
+    /// Sets an annotation of one of the operator's own objects.
+    ///
+    /// # Errors
+    /// As [`Self::carry_out`].
+    pub async fn annotate(
+        &self,
+        kind: &ApiResource,
+        present: &OwnObject,
+        annotation: &str,
+        value: &str,
+    ) -> Result<(), WriteError> {
+        let (api, name) = (self.api(kind, &present.key), &present.key.name);
+        let body = json!({"metadata": {
+            "uid": present.uid, "resourceVersion": present.resource_version, "annotations": {annotation: value},
+        }});
+        // Not by apply, which would take away everything that is not in this body.
+        let parameters = PatchParams { field_manager: Some(OPERATOR.to_owned()), ..PatchParams::default() };
+        let patch = Patch::Merge(&body);
+        self.send("annotate", kind, &present.key.to_string(), api.patch(name, &parameters, &patch))
+            .await
+            .map(drop)
     }
 
     /// Sets the conditions of an object that users write. Conditions of other writers stay as they are.
@@ -176,7 +206,7 @@ impl Writer {
         }
     }
 
-    async fn create(&self, kind: &ApiResource, wanted: &WantedObject) -> Result<(), WriteError> {
+    async fn create(&self, kind: &ApiResource, wanted: &WantedObject) -> Result<DynamicObject, WriteError> {
         let (api, name) = (self.api(kind, &wanted.key), &wanted.key.name);
         let shown = &wanted.key.to_string();
         let present = self.send("get", kind, shown, api.get_metadata_opt(name)).await?;
@@ -198,7 +228,7 @@ impl Writer {
         // By apply and not by POST, since RBAC can be limited to one name only for this verb. Without force: if somebody creates
         // another object of this name meanwhile, its owner keeps its fields.
         let (parameters, patch) = (PatchParams::apply(OPERATOR), Patch::Apply(&wanted.body));
-        self.send("create", kind, shown, api.patch(name, &parameters, &patch)).await.map(drop)
+        self.send("create", kind, shown, api.patch(name, &parameters, &patch)).await
     }
 
     async fn replace(
@@ -206,7 +236,7 @@ impl Writer {
         kind: &ApiResource,
         wanted: &WantedObject,
         present: &OwnObject,
-    ) -> Result<(), WriteError> {
+    ) -> Result<DynamicObject, WriteError> {
         let (api, name) = (self.api(kind, &wanted.key), &wanted.key.name);
         let shown = &wanted.key.to_string();
         let mut body = wanted.body.clone();
@@ -214,7 +244,7 @@ impl Writer {
         body["metadata"]["resourceVersion"] = json!(present.resource_version);
         // With force: the object is ours as a whole, and whoever changed it by hand is overruled, as documented.
         let (parameters, patch) = (PatchParams::apply(OPERATOR).force(), Patch::Apply(&body));
-        self.send("patch", kind, shown, api.patch(name, &parameters, &patch)).await.map(drop)
+        self.send("patch", kind, shown, api.patch(name, &parameters, &patch)).await
     }
 
     async fn delete(&self, kind: &ApiResource, present: &OwnObject) -> Result<(), WriteError> {
