@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: measures our programs and their peers side by side in one run, as ratios; and the tier of tests that
-//! bounds the cost of the plugin and the command line.
+//! `cargo xtask bench`: measures our programs and their peers side by side in one run, as ratios, and the operator, which has no
+//! peer; and the tier of tests that bounds the cost of the plugin and the command line.
 
 use std::path::PathBuf;
 
@@ -14,8 +14,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
         Some((&"plugin", rest)) => plugin(rest),
         Some((&"images", rest)) => images(rest),
         Some((&"mirrors", rest)) => mirrors(rest),
+        Some((&"operator", rest)) => operator(rest),
         _ => Err(
-            "usage: cargo xtask bench engine [--json] | plugin [--rounds N] [--json] | images [--rounds N] [--json] | mirrors [--json]"
+            "usage: cargo xtask bench engine [--json] | plugin [--rounds N] [--json] | images [--rounds N] [--json] | mirrors [--json] | operator [--json]"
                 .to_owned(),
         ),
     }
@@ -54,6 +55,17 @@ fn images(arguments: &[&str]) -> Result<bool, String> {
     let mut command = std::process::Command::new(bench);
     programs.pass_to(&mut command);
     succeed(command.arg(service).args(arguments)).map(|()| true)
+}
+
+/// The operator promises how often it writes: the program checks this and fails if it is not so.
+fn operator(arguments: &[&str]) -> Result<bool, String> {
+    let programs = programs::ensure(Tier::ControlPlane)
+        .map_err(|missing| format!("cannot run kube-apiserver here: {missing}"))?;
+    let operator = shipped("pullwright-operator", "pullwright-operator")?;
+    let bench = shipped("pullwright-bench", "pullwright-bench-operator")?;
+    let mut command = std::process::Command::new(bench);
+    programs.pass_to(&mut command);
+    succeed(command.arg(operator).args(arguments)).map(|()| true)
 }
 
 /// Checks the instructions, memory and size of the shipped plugin against their bounds, and that the instructions of the

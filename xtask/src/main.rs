@@ -31,6 +31,7 @@ cargo xtask COMMAND
   bench images [--rounds N] [--json]
                             pulls through the image service beside pulls from containerd itself
   bench mirrors [--json]    what merging mirror sets costs, and that it does not grow with their number
+  bench operator [--json]   memory and API calls of the operator in a large cluster, and that they stay bounded
   bench plugin [--rounds N] [--json]
                             the plugin beside the Go plugin and a bare exchange of the same requests, on a real
                             kube-apiserver

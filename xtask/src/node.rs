@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::beside::Beside;
 use crate::cargo::{cargo, succeed, test};
-use crate::programs::{self, Tier};
+use crate::programs::{self, Programs, Tier};
 use crate::tier::Outcome;
 
 /// Prepares the programs, then runs the testkit's own program.
@@ -40,10 +40,20 @@ pub(crate) fn begin_with_images(arguments: &[&str]) -> Beside {
 
 fn with_images(arguments: &[&str]) -> Result<Command, Outcome> {
     let programs = programs::ensure(Tier::Node)?;
+    build_node_programs().map_err(|why| Outcome::Failed { why })?;
+    built(&programs, arguments)
+}
+
+/// Starts tests that need a control plane. Builds everything first.
+pub(crate) fn begin_with_control_plane(arguments: &[&str]) -> Beside {
+    let programs = programs::ensure(Tier::ControlPlane).map_err(Outcome::from);
+    Beside::begin(programs.and_then(|programs| built(&programs, arguments)))
+}
+
+/// The command that runs tests, which are built now: a build in the background would make the tiers beside it wait for its lock.
+fn built(programs: &Programs, arguments: &[&str]) -> Result<Command, Outcome> {
     let tests = arguments.split(|argument| *argument == "--").next().unwrap_or_default();
-    build_node_programs()
-        .and_then(|()| succeed(&mut cargo(&[&["test", "--no-run"], tests].concat())))
-        .map_err(|why| Outcome::Failed { why })?;
+    succeed(&mut cargo(&[&["test", "--no-run"], tests].concat())).map_err(|why| Outcome::Failed { why })?;
     let mut command = cargo(&[&["test"], arguments].concat());
     programs.pass_to(&mut command);
     Ok(command)
@@ -64,8 +74,6 @@ pub(crate) const CONTROL_PLANE: &[&str] = &[
     "-p",
     "pullwright-api",
     "-p",
-    "pullwright-operator",
-    "-p",
     "pullwright",
     "--features",
     "real",
@@ -74,9 +82,33 @@ pub(crate) const CONTROL_PLANE: &[&str] = &[
     "--",
     "--show-output",
 ];
-/// Programs that are killed at each of their system calls.
-pub(crate) const KILLED: &[&str] =
-    &["-p", "pullwright-handover", "-p", "pullwright-provider", "--test", "it", "--", "killed::"];
+/// The operator on control planes of its own. Its tests mostly wait: for leases to run out, and for an API server that is away.
+pub(crate) const OPERATOR: &[&str] = &[
+    "-p",
+    "pullwright-operator",
+    "--features",
+    "real",
+    "--test",
+    "control_plane",
+    "--",
+    "--test-threads=3",
+    "--show-output",
+];
+/// Programs whose system calls are watched: they are killed at each, or each fails.
+pub(crate) const KILLED: &[&str] = &[
+    "-p",
+    "pullwright-handover",
+    "-p",
+    "pullwright-provider",
+    "-p",
+    "pullwright-agent",
+    "--test",
+    "it",
+    "--",
+    "killed::",
+    "failing::",
+    "synced::",
+];
 /// The registry client compared with skopeo, on a real registry.
 pub(crate) const CLIENT: &[&str] =
     &["-p", "pullwright-registry", "--features", "real", "--test", "real", "--", "--show-output"];

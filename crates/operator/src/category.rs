@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use kube::client::AuthError;
 use kube::core::Status;
 
 /// What kind of failure it is, and so who can do something about it.
@@ -62,8 +63,13 @@ impl Category {
 
 /// Whether a server-side apply failed because another field manager owns a field.
 fn owned_by_others(status: &Status) -> bool {
+    fields_of_others(status).next().is_some()
+}
+
+/// The fields for which a server-side apply failed because another field manager owns them.
+pub(crate) fn fields_of_others(status: &Status) -> impl Iterator<Item = &str> {
     let causes = status.details.iter().flat_map(|details| &details.causes);
-    causes.into_iter().any(|cause| cause.reason == "FieldManagerConflict")
+    causes.filter(|cause| cause.reason == "FieldManagerConflict").map(|cause| cause.field.as_str())
 }
 
 impl fmt::Display for Category {
@@ -77,10 +83,15 @@ impl fmt::Display for Category {
 pub fn message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
+        // Its own words can hold what a credential program printed.
+        kube::Error::Auth(_) => "the credentials for the API server cannot be used".to_owned(),
         other => {
             let mut text = other.to_string();
             let mut source = std::error::Error::source(other);
             while let Some(cause) = source {
+                if cause.is::<AuthError>() {
+                    return "the credentials for the API server cannot be used".to_owned();
+                }
                 let cause_text = cause.to_string();
                 if !text.contains(&cause_text) {
                     text = format!("{text}: {cause_text}");

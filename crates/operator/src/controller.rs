@@ -45,10 +45,9 @@ pub async fn drive<C: Controller>(
     mut stop: watch::Receiver<bool>,
     metrics: Metrics,
 ) {
-    let mut led = false;
-    let mut failures = 0_u32;
-    let mut again: Option<Instant> = None;
+    let mut cadence = Cadence::default();
     loop {
+        let again = cadence.again;
         let timer = async {
             match again {
                 Some(at) => sleep_until(at).await,
@@ -62,20 +61,44 @@ pub async fn drive<C: Controller>(
             () = timer => true,
         };
         let leads = leadership.may_write();
-        let begins = leads && !std::mem::replace(&mut led, leads);
-        if !leads || !(changed_now || begins) {
-            continue;
-        }
-        if begins {
+        if leads && !cadence.led {
             controller.begin();
+        }
+        if !cadence.is_due(leads, changed_now) {
+            continue;
         }
         sleep(SETTLE).await;
         let begun = Instant::now();
         let pass = controller.pass().await;
         metrics.reconciled(C::NAME, begun.elapsed().as_secs_f64());
-        failures = if pass.failed { failures.saturating_add(1) } else { 0 };
-        let retry = pass.failed.then(|| retry_after(failures));
-        again = retry.into_iter().chain(pass.again).min().map(|wait| Instant::now() + wait);
+        cadence.ended(pass, Instant::now());
+    }
+}
+
+/// When a controller makes its next pass.
+#[derive(Debug, Default)]
+struct Cadence {
+    led: bool,
+    failures: u32,
+    again: Option<Instant>,
+}
+
+impl Cadence {
+    /// Whether to make a pass now, after something changed or the time came, or after the leadership changed.
+    fn is_due(&mut self, leads: bool, changed: bool) -> bool {
+        let led = std::mem::replace(&mut self.led, leads);
+        if !leads {
+            // What was planned is for the next leader to do, who looks at everything anyway.
+            *self = Self::default();
+        }
+        // What changed while another replica led was for that one to do, and may not have been done.
+        leads && (changed || !led)
+    }
+
+    fn ended(&mut self, pass: Pass, now: Instant) {
+        self.failures = if pass.failed { self.failures.saturating_add(1) } else { 0 };
+        let retry = pass.failed.then(|| retry_after(self.failures));
+        self.again = retry.into_iter().chain(pass.again).min().map(|wait| now + wait);
     }
 }
 
@@ -88,6 +111,27 @@ fn retry_after(failures: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_leads_again_looks_at_everything_again() {
+        let mut cadence = Cadence::default();
+        assert!(!cadence.is_due(false, true), "another replica leads");
+        assert!(cadence.is_due(true, false), "this one begins to lead");
+        assert!(!cadence.is_due(true, false), "it renewed its lease");
+        assert!(!cadence.is_due(false, false));
+        assert!(cadence.is_due(true, false), "it leads again");
+    }
+
+    #[test]
+    fn who_does_not_lead_waits_for_nothing() {
+        let mut cadence = Cadence::default();
+        cadence.is_due(true, true);
+        cadence.ended(Pass { failed: true, again: None }, Instant::now());
+        assert!(cadence.again.is_some());
+        // A time that has come and stays would wake it for ever.
+        cadence.is_due(false, true);
+        assert_eq!(cadence.again, None);
+    }
 
     #[test]
     fn failures_are_tried_again_less_and_less_often_but_for_ever() {

@@ -35,16 +35,18 @@ use crate::write::Writer;
 
 /// The exit code of a replica that lost its lease.
 const LOST: u8 = 3;
+/// How long the API server may be silent on a connection; a watch ends after 290 s.
+const ANSWER_WITHIN: Duration = Duration::from_secs(310);
 /// How long to connect for.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Why the operator cannot run.
 #[derive(Debug, Error)]
 enum StartError {
-    #[error("reading the kubeconfig: {0}")]
-    Kubeconfig(#[from] kube::config::KubeconfigError),
-    #[error("finding the API server: {0}; run it in a Pod, or use --kubeconfig")]
-    Config(#[from] kube::config::InferConfigError),
+    #[error("the kubeconfig {path:?} cannot be used; `kubectl --kubeconfig` may say more about it")]
+    Kubeconfig { path: std::path::PathBuf },
+    #[error("there is no usable kubeconfig, and this is not a Pod with a service account; use --kubeconfig")]
+    Config,
     #[error("reaching the API server: {0}")]
     Client(String),
     #[error("listening on {address}: {source}")]
@@ -198,12 +200,19 @@ fn timing(lease: Duration) -> Result<Timing, TimingError> {
 async fn connect(options: &Options, identity: &str) -> Result<Client, StartError> {
     let mut config = match &options.kubeconfig {
         Some(path) => {
-            let kubeconfig = Kubeconfig::read_from(path)?;
-            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?
+            // The library's own words quote the file, in which tokens and keys are.
+            let refused = |_| StartError::Kubeconfig { path: path.clone() };
+            let kubeconfig = Kubeconfig::read_from(path).map_err(refused)?;
+            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+                .await
+                .map_err(refused)?
         }
-        None => Config::infer().await?,
+        None => Config::infer().await.map_err(|_| StartError::Config)?,
     };
     config.connect_timeout = Some(CONNECT_WITHIN);
+    // Longer than a watch lasts, so that a connection that has died without a word is noticed at all.
+    config.read_timeout = Some(ANSWER_WITHIN);
+    config.reset_reader_on_write = true;
     // Retries are decisions of the controllers, which look at the world again before they try.
     config.default_retry = false;
     let agent = format!("{}/{} ({identity})", names::OPERATOR, env!("CARGO_PKG_VERSION"));

@@ -26,8 +26,8 @@ pub(crate) struct Client {
     buffer: Vec<u8>,
 }
 
-trait ReadWrite: Read + Write {}
-impl<T: Read + Write> ReadWrite for T {}
+trait ReadWrite: Read + Write + Send {}
+impl<T: Read + Write + Send> ReadWrite for T {}
 
 /// Who connects, and whom it trusts.
 #[derive(Clone)]

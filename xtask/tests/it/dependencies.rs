@@ -57,6 +57,7 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
         &["engine", "flags", "golang", "handover", "nodefiles", "protobuf"],
         &["bytes", "h2", "http-body-util", "hyper", "hyper-util", "rustix", "thiserror", "tokio"],
     ),
+    ("agent", &[], &["rustix", "serde", "serde_json", "sha2", "thiserror"]),
     (
         "operator",
         &["api", "documents", "engine", "findings", "flags", "nodeconfig"],

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::watcher::Event;
 
 /// What names an object among those of its kind.
@@ -13,6 +14,15 @@ pub struct ObjectKey {
     pub namespace: String,
     /// Its name.
     pub name: String,
+}
+
+impl From<&ObjectMeta> for ObjectKey {
+    fn from(metadata: &ObjectMeta) -> Self {
+        Self {
+            namespace: metadata.namespace.clone().unwrap_or_default(),
+            name: metadata.name.clone().unwrap_or_default(),
+        }
+    }
 }
 
 impl fmt::Display for ObjectKey {

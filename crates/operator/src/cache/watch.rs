@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use super::kept::{Kept, ObjectKey, Seen};
+use super::kept::{Kept, Seen};
 use crate::category::{Category, message};
 use crate::metrics::Metrics;
 
@@ -43,12 +43,6 @@ pub enum CacheState {
 #[derive(Debug)]
 pub struct Cache<T> {
     shared: Arc<Shared<T>>,
-}
-
-impl<T> Clone for Cache<T> {
-    fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
-    }
 }
 
 #[derive(Debug)]
@@ -209,8 +203,8 @@ where
     K::DynamicType: Default,
 {
     let seen = |DeserializeGuard(object): DeserializeGuard<K>| match object {
-        Ok(object) => Seen { key: key(object.meta()), value: Ok(trim(object)) },
-        Err(invalid) => Seen { key: key(&invalid.metadata), value: Err(invalid.error) },
+        Ok(object) => Seen { key: object.meta().into(), value: Ok(trim(object)) },
+        Err(invalid) => Seen { key: (&invalid.metadata).into(), value: Err(invalid.error) },
     };
     match event {
         Event::Init => Event::Init,
@@ -218,13 +212,6 @@ where
         Event::InitDone => Event::InitDone,
         Event::Apply(object) => Event::Apply(seen(object)),
         Event::Delete(object) => Event::Delete(seen(object)),
-    }
-}
-
-fn key(metadata: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta) -> ObjectKey {
-    ObjectKey {
-        namespace: metadata.namespace.clone().unwrap_or_default(),
-        name: metadata.name.clone().unwrap_or_default(),
     }
 }
 

@@ -9,6 +9,9 @@ use super::record::{LeaseRecord, LeaseVersion};
 /// A reading of this process's monotonic clock. It means nothing to any other process.
 pub type Moment = Duration;
 
+/// The duration in a record whose holder gave the lease back; client-go writes the same.
+const RELEASED: Duration = Duration::from_secs(1);
+
 /// How long everything may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
@@ -219,7 +222,7 @@ impl Elector {
             return None;
         }
         let Sight::Present { record, version, .. } = self.sight else { return None };
-        Some((LeaseRecord { holder: None, duration: Duration::from_secs(1), ..record }, version))
+        Some((LeaseRecord { holder: None, duration: RELEASED, ..record }, version))
     }
 
     /// Whether this replica leads by the record that it last saw. That the record names it is not enough: see [`Elector::wrote`].
@@ -234,7 +237,9 @@ impl Elector {
             Sight::Unknown => false,
             Sight::Absent => true,
             Sight::Present { record, since, .. } => {
-                record.holder.is_none() || now >= *since + record.duration.max(self.timing.lease)
+                // That nobody holds it is not enough: somebody may have emptied it under a leader that has not noticed yet.
+                let released = record.holder.is_none() && record.duration == RELEASED;
+                released || now >= *since + record.duration.max(self.timing.lease)
             }
         }
     }
@@ -247,6 +252,25 @@ impl Elector {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_lease_that_was_given_back_is_free_at_once() {
+        let cases = [
+            (None, Duration::from_secs(1), true),
+            (None, Duration::ZERO, false),
+            (None, Duration::from_secs(15), false),
+            (Some("somebody"), Duration::from_secs(1), false),
+        ];
+        for (holder, duration, free) in cases {
+            let mut elector = Elector::new("a", Timing::DEFAULT);
+            let record = LeaseRecord { holder: holder.map(str::to_owned), duration, transitions: 0 };
+            let seen = Duration::from_secs(100);
+            elector.read(seen, Some((record.clone(), LeaseVersion("1".to_owned()))));
+            let takes = |now| matches!(elector.step(now), ElectionStep::Write { .. });
+            assert_eq!(takes(seen), free, "{record:?}");
+            assert!(takes(seen + Timing::DEFAULT.lease), "{record:?}");
+        }
+    }
 
     #[test]
     fn a_timing_leaves_time_for_the_last_write() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Who holds the lease, and for how long at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseRecord {
-    /// The replica that holds it; `None` if it was given back.
+    /// The replica that holds it; `None` if it was given back, or if somebody took it out.
     pub holder: Option<String>,
     /// For how long others leave it alone after they saw it change.
     pub duration: Duration,

@@ -35,6 +35,8 @@ enum Event {
     Pauses(usize, Tick),
     /// Somebody deletes the Lease.
     Deleted,
+    /// Somebody takes the holder out of the Lease.
+    Emptied,
     /// The API server is away for a while.
     Away(Tick),
 }
@@ -130,9 +132,10 @@ impl World {
         for _ in 0..world.rng.usize(0..6) {
             let (at, long) = (world.rng.u64(0..TROUBLE), world.rng.u64(0..40_000));
             let replica = world.rng.usize(0..world.replicas.len());
-            let event = match world.rng.u8(0..4) {
+            let event = match world.rng.u8(0..5) {
                 0 => Event::Deleted,
                 1 => Event::Away(long),
+                2 => Event::Emptied,
                 _ => Event::Pauses(replica, long),
             };
             world.at(at, event);
@@ -170,6 +173,12 @@ impl World {
                 Event::Answered(request) | Event::TimesOut(request) => self.settle(request, &event),
                 Event::Pauses(replica, long) => self.replicas[replica].paused_until = tick + long,
                 Event::Deleted => self.lease = None,
+                Event::Emptied => {
+                    self.versions += 1;
+                    if let Some((record, version)) = &mut self.lease {
+                        (record.holder, *version) = (None, self.versions);
+                    }
+                }
                 Event::Away(long) => self.away_until = tick + long,
             }
         }

@@ -117,6 +117,7 @@ fn refusal(namespace: &NamespaceFacts, why: &str) -> EventNote {
             namespace: Some(namespace.name.clone()),
             ..ObjectReference::default()
         },
+        topic: None,
         reason: INVALID_ACCESS.to_owned(),
         note: why.to_owned(),
         warning: true,

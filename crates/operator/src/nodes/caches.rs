@@ -12,8 +12,8 @@ use pullwright_api::openshift::{
     BUILT_IN_POOL, ClusterVersion, Infrastructure, MachineConfig, MachineConfigPool, singleton,
 };
 use pullwright_api::{
-    Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, NodeConfiguration, NodeState,
-    SINGLETON, names, v1, v1alpha1,
+    Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, MirrorSetStatus,
+    NodeConfiguration, NodeState, SINGLETON, names, v1, v1alpha1,
 };
 use pullwright_engine::mirrors::{MirrorSet, RegistrySources};
 use serde::Serialize;
@@ -125,19 +125,16 @@ impl Caches {
         };
         Self {
             digest_sets: starter.start("ImageDigestMirrorSet", all(), |object: ImageDigestMirrorSet| {
-                let conditions = object.status.clone().unwrap_or_default().conditions;
-                let metadata = object.metadata.clone();
-                UserObject::new(UserKind::ImageDigestMirrorSet, metadata, conditions, object.into())
+                let (metadata, status) = (object.metadata.clone(), object.status.clone());
+                mirror_set(UserKind::ImageDigestMirrorSet, metadata, status, object)
             }),
             tag_sets: starter.start("ImageTagMirrorSet", all(), |object: ImageTagMirrorSet| {
-                let conditions = object.status.clone().unwrap_or_default().conditions;
-                let metadata = object.metadata.clone();
-                UserObject::new(UserKind::ImageTagMirrorSet, metadata, conditions, object.into())
+                let (metadata, status) = (object.metadata.clone(), object.status.clone());
+                mirror_set(UserKind::ImageTagMirrorSet, metadata, status, object)
             }),
             policies: starter.start("ImageContentSourcePolicy", all(), |object: ImageContentSourcePolicy| {
-                let conditions = object.status.clone().unwrap_or_default().conditions;
-                let metadata = object.metadata.clone();
-                UserObject::new(UserKind::ImageContentSourcePolicy, metadata, conditions, object.into())
+                let (metadata, status) = (object.metadata.clone(), object.status.clone());
+                mirror_set(UserKind::ImageContentSourcePolicy, metadata, status, object)
             }),
             images: starter.start("Image", only(SINGLETON), |object: Image| {
                 UserObject::new(UserKind::Image, object.metadata.clone(), Vec::new(), object.into())
@@ -239,6 +236,15 @@ impl Caches {
             },
         }
     }
+}
+
+fn mirror_set(
+    kind: UserKind,
+    metadata: ObjectMeta,
+    status: Option<MirrorSetStatus>,
+    object: impl Into<MirrorSet>,
+) -> UserObject<MirrorSet> {
+    UserObject::new(kind, metadata, status.unwrap_or_default().conditions, object.into())
 }
 
 fn provider(

@@ -1,14 +1,19 @@
 //! What the cluster has: the Machine Config Operator, and kinds whose status has room for conditions.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Resource as _;
 use kube::{Api, Client};
 use pullwright_api::openshift::MachineConfig;
+use tokio::time::timeout;
 
 use super::observed::{ProviderVersion, UserKind};
 use crate::category::{Category, message};
+
+/// How long a read within a pass may take: a connection that has died must not hold up all that follows.
+pub(crate) const READS_WITHIN: Duration = Duration::from_secs(15);
 
 /// How files get to the nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +73,11 @@ pub(crate) async fn without_conditions(client: &Client) -> BTreeSet<UserKind> {
     for kind in UserKind::ALL {
         let resource = kind.resource();
         let name = format!("{}.{}", resource.plural, resource.group);
-        match api.get_opt(&name).await {
+        let Ok(answer) = timeout(READS_WITHIN, api.get_opt(&name)).await else {
+            tracing::warn!(reason = %Category::ApiUnavailable, name, "cannot read the definition in time");
+            continue;
+        };
+        match answer {
             Ok(Some(definition)) if !has_conditions(&definition, &resource.version) => {
                 kinds.insert(kind);
             }

@@ -23,4 +23,4 @@ pub use observed::{
 pub use pacing::RolloutSettings;
 pub use run::NodesController;
 pub use settings::NodeSettings;
-pub use statuses::{ConditionsChange, Statuses, statuses};
+pub use statuses::{ConditionsChange, ForeignConditions, Statuses, statuses};

@@ -11,15 +11,15 @@ use kube::{Api, Client};
 use pullwright_api::NodeConfiguration;
 use pullwright_api::openshift::MachineConfig;
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::caches::Caches;
 use super::decide::{Decision, decide};
-use super::discover::{self, ClusterKinds, DeliveryMode};
+use super::discover::{self, ClusterKinds, DeliveryMode, READS_WITHIN};
 use super::observed::{Observed, RenderedConfig, UserKind};
 use super::pacing::{Pacing, RolloutSettings};
 use super::settings::NodeSettings;
-use super::statuses::{Statuses, statuses};
+use super::statuses::{ForeignConditions, Statuses, statuses};
 use crate::category::{Category, message};
 use crate::controller::{Controller, Pass};
 use crate::metrics::Metrics;
@@ -44,6 +44,7 @@ pub struct NodesController {
     rendered: BTreeMap<String, Arc<RenderedConfig>>,
     without_conditions: Option<(Instant, BTreeSet<UserKind>)>,
     said: Said,
+    foreign: ForeignConditions,
     progress: Option<Instant>,
 }
 
@@ -71,6 +72,7 @@ impl NodesController {
             rendered: BTreeMap::new(),
             without_conditions: None,
             said: Said::default(),
+            foreign: ForeignConditions::new(),
             progress: None,
         }
     }
@@ -98,7 +100,15 @@ impl NodesController {
             if self.rendered.contains_key(&name) {
                 continue;
             }
-            match api.get_opt(&name).await {
+            let Ok(answer) = timeout(READS_WITHIN, api.get_opt(&name)).await else {
+                self.failed(
+                    Category::ApiUnavailable,
+                    &format!("reading MachineConfig {name}: no answer in time"),
+                );
+                complete = false;
+                continue;
+            };
+            match answer {
                 Ok(Some(config)) => {
                     self.rendered.insert(name, Arc::new(RenderedConfig::from(&config)));
                 }
@@ -181,14 +191,25 @@ impl NodesController {
             self.progress = Some(Instant::now());
         }
         let writer = &self.writer;
-        let results: Vec<Result<(), WriteError>> = stream::iter(changes)
-            .map(|change| async move { writer.conditions(&change.write).await })
+        let results: Vec<_> = stream::iter(changes)
+            .map(|change| async move {
+                let result = writer.conditions(&change.write).await;
+                (change, result)
+            })
             .buffer_unordered(AT_A_TIME)
             .collect()
             .await;
         let mut complete = true;
-        for error in results.into_iter().filter_map(Result::err) {
+        for (change, result) in results {
+            let Err(error) = result else { continue };
             complete &= self.report(&error);
+            for type_ in error.conditions_of_others() {
+                let generation = change.write.conditions.iter().find_map(|one| one.observed_generation);
+                let key = (change.write.uid.clone(), generation.unwrap_or_default(), type_.to_owned());
+                self.foreign.retain(|(uid, generation, _)| *uid != key.0 || *generation == key.1);
+                // The others are set the next time, without this one.
+                complete &= !self.foreign.insert(key);
+            }
         }
         for error in self.said.say(&self.writer, statuses.events).await {
             complete &= self.report(&error);
@@ -247,23 +268,16 @@ impl Controller for NodesController {
         }
         let failures = self.deliver(&decision).await;
         for target in &decision.targets {
-            if let Some((category, why)) = &target.refused {
+            // What holds everything is said once, above.
+            if let Some((category, why)) = target.refused.as_ref().filter(|_| decision.held.is_none()) {
                 self.metrics.error(Self::NAME, *category);
                 tracing::error!(controller = Self::NAME, reason = %category, runtime = target.name, "{why}");
-            }
-            for finding in &target.unsupported {
-                tracing::warn!(
-                    controller = Self::NAME,
-                    runtime = target.name,
-                    "{}: {}",
-                    finding.at,
-                    finding.message
-                );
             }
         }
         self.count(&decision);
         let (paced, look_again) = self.roll_out(&observed, &decision, &failures).await;
-        let (said, say_again) = self.say(statuses(&observed, &decision, &failures, Timestamp::now())).await;
+        let (said, say_again) =
+            self.say(statuses(&observed, &decision, &failures, &self.foreign, Timestamp::now())).await;
         let again = look_again.into_iter().chain(say_again).min();
         Pass { failed: !(complete && failures.is_empty() && paced && said), again }
     }

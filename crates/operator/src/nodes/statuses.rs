@@ -1,21 +1,25 @@
 //! What is said about the objects that users wrote: conditions, or Events where their kind has no room for conditions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
-use pullwright_api::condition;
+use kube::api::ApiResource;
+use pullwright_api::openshift::MachineConfig;
+use pullwright_api::{NodeConfiguration, condition};
 use pullwright_engine::mirrors::{ObjectOutcome, Verdict};
 use pullwright_findings::Finding;
 
-use super::decide::{Decision, NodeCount};
-use super::observed::{Observed, UserKind, UserObject};
+use super::decide::{Decision, NodeCount, Target};
+use super::observed::{Observed, ObservedDelivery, UserKind, UserObject};
 use crate::category::Category;
-use crate::write::{EventNote, StatusWrite};
+use crate::write::{EventNote, StatusWrite, shortened};
 
 /// The longest message that the API takes in a condition.
 const MESSAGE_LIMIT: usize = 32_768;
+/// The reason of the Event about what a runtime cannot do.
+const UNSUPPORTED: &str = "Unsupported";
 /// How many findings a message lists; `pullwright lint` shows all.
 const FINDINGS_SHOWN: usize = 10;
 
@@ -39,12 +43,17 @@ pub struct Statuses {
     pub events: Vec<EventNote>,
 }
 
+/// The conditions that somebody else owns: the uid and the generation of the object, and their type. They are tried again when the object
+/// changes.
+pub type ForeignConditions = BTreeSet<(String, i64, String)>;
+
 /// Decides what is to be said. `failures` are the writes of delivery objects that failed, by object.
 #[must_use]
 pub fn statuses(
     observed: &Observed,
     decision: &Decision,
     failures: &BTreeMap<String, (Category, String)>,
+    foreign: &ForeignConditions,
     now: Timestamp,
 ) -> Statuses {
     let mut statuses = Statuses::default();
@@ -52,7 +61,7 @@ pub fn statuses(
         if observed.without_conditions.contains(&object.kind) {
             statuses.events.extend(verdict_event(reference(object), verdict));
         } else {
-            statuses.conditions.extend(change(object, vec![verdict_condition(verdict)], now));
+            statuses.conditions.extend(change(object, vec![verdict_condition(verdict)], foreign, now));
         }
     }
     if let Some(image) = &observed.image {
@@ -64,7 +73,12 @@ pub fn statuses(
     }
     if let Some(provider) = &observed.provider {
         let wanted = provider_conditions(decision, failures);
-        statuses.conditions.extend(change(provider, wanted, now));
+        statuses.conditions.extend(change(provider, wanted, foreign, now));
+    }
+    for target in &decision.targets {
+        if let (Some(object), [_, ..]) = (&target.object, target.unsupported.as_slice()) {
+            statuses.events.push(unsupported(observed, target, object));
+        }
     }
     for (kind, name, why) in &observed.unparsable {
         let resource = kind.resource();
@@ -78,6 +92,27 @@ pub fn statuses(
         statuses.events.push(warning(regarding, Category::Unparsable.as_str(), note));
     }
     statuses
+}
+
+/// What a runtime cannot do is said about what is delivered to it: it follows from all objects together. Which settings these are
+/// `pullwright render` says, so that not every change has to be told.
+fn unsupported(observed: &Observed, target: &Target, object: &str) -> EventNote {
+    let resource = match &observed.delivery {
+        ObservedDelivery::NodeAgent { .. } => ApiResource::erase::<NodeConfiguration>(&()),
+        ObservedDelivery::MachineConfig { .. } => ApiResource::erase::<MachineConfig>(&()),
+    };
+    let regarding = ObjectReference {
+        api_version: Some(resource.api_version),
+        kind: Some(resource.kind),
+        name: Some(object.to_owned()),
+        ..ObjectReference::default()
+    };
+    let note = format!(
+        "settings without effect on nodes of {}: {}; `pullwright render` lists them",
+        target.name,
+        target.unsupported.len()
+    );
+    EventNote { topic: Some(target.name.clone()), ..warning(regarding, UNSUPPORTED, note) }
 }
 
 /// A condition before it is known since when it holds.
@@ -143,6 +178,7 @@ fn validated(decision: &Decision) -> WantedCondition {
     };
     let message = match (left_out.as_slice(), entries.applied.len()) {
         ([], 0) => "no images are listed, so the kubelets do not ask the plugin".to_owned(),
+        ([], 1) => "the kubelets ask the plugin for 1 entry".to_owned(),
         ([], applied) => format!("the kubelets ask the plugin for {applied} entries"),
         (left_out, _) => format!("these entries of matchImages have no effect: {}", left_out.join("; ")),
     };
@@ -208,12 +244,16 @@ fn truth(is: bool) -> &'static str {
 fn change<T>(
     object: &UserObject<T>,
     wanted: Vec<WantedCondition>,
+    foreign: &ForeignConditions,
     now: Timestamp,
 ) -> Option<ConditionsChange> {
+    let is_ours = |wanted: &WantedCondition| {
+        !foreign.contains(&(object.uid.clone(), object.generation, wanted.type_.to_owned()))
+    };
     let (mut different, mut only_progress) = (false, true);
     let mut conditions = Vec::new();
-    for wanted in wanted {
-        let message = bounded(wanted.message);
+    for wanted in wanted.into_iter().filter(is_ours) {
+        let message = shortened(wanted.message, MESSAGE_LIMIT);
         let before = object.conditions.iter().find(|before| before.type_ == wanted.type_);
         let same_status = before.filter(|before| before.status == wanted.status);
         let same_case = same_status.filter(|before| {
@@ -242,15 +282,6 @@ fn change<T>(
     different.then_some(ConditionsChange { kind: object.kind, write, only_progress })
 }
 
-fn bounded(message: String) -> String {
-    if message.len() <= MESSAGE_LIMIT {
-        return message;
-    }
-    let end =
-        (0..=MESSAGE_LIMIT - '…'.len_utf8()).rev().find(|end| message.is_char_boundary(*end)).unwrap_or(0);
-    format!("{}…", &message[..end])
-}
-
 fn reference<T>(object: &UserObject<T>) -> ObjectReference {
     let resource = object.kind.resource();
     ObjectReference {
@@ -263,5 +294,5 @@ fn reference<T>(object: &UserObject<T>) -> ObjectReference {
 }
 
 fn warning(regarding: ObjectReference, reason: &str, note: String) -> EventNote {
-    EventNote { regarding, reason: reason.to_owned(), note, warning: true }
+    EventNote { regarding, topic: None, reason: reason.to_owned(), note, warning: true }
 }

@@ -6,4 +6,5 @@ mod writer;
 
 pub use objects::{Fingerprint, ObjectWrite, OwnObject, WantedObject, writes};
 pub use said::Said;
+pub(crate) use writer::shortened;
 pub use writer::{EventNote, StatusWrite, WriteError, Writer};

@@ -51,10 +51,7 @@ impl OwnObject {
     #[must_use]
     pub fn new(metadata: &ObjectMeta, content: &Value) -> Self {
         Self {
-            key: ObjectKey {
-                namespace: metadata.namespace.clone().unwrap_or_default(),
-                name: metadata.name.clone().unwrap_or_default(),
-            },
+            key: metadata.into(),
             uid: metadata.uid.clone().unwrap_or_default(),
             resource_version: metadata.resource_version.clone().unwrap_or_default(),
             content: Fingerprint::of(content),

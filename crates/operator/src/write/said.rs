@@ -14,7 +14,7 @@ impl Said {
     pub async fn say(&mut self, writer: &Writer, events: Vec<EventNote>) -> Vec<WriteError> {
         let (mut said, mut errors) = (HashSet::new(), Vec::new());
         for event in events {
-            let key = format!("{event:?}");
+            let key = event.key();
             if self.0.contains(&key) {
                 said.insert(key);
                 continue;

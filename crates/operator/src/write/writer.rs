@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::objects::{ObjectWrite, OwnObject, WantedObject};
 use crate::cache::ObjectKey;
-use crate::category::{Category, message};
+use crate::category::{Category, fields_of_others, message};
 use crate::leader::Leadership;
 use crate::metrics::Metrics;
 
@@ -44,10 +44,22 @@ pub enum WriteError {
         category: Category,
         /// What the API server says.
         why: String,
+        /// The fields that somebody else owns.
+        fields: Vec<String>,
     },
 }
 
 impl WriteError {
+    /// The types of conditions that somebody else owns, and that could not be set for that reason.
+    pub fn conditions_of_others(&self) -> impl Iterator<Item = &str> {
+        let fields = match self {
+            Self::NotLeading => &[],
+            Self::Failed { fields, .. } => fields.as_slice(),
+        };
+        // `.status.conditions[type="Validated"].reason`
+        fields.iter().filter_map(|field| Some(field.split_once("[type=\"")?.1.split_once('"')?.0))
+    }
+
     /// The category, if it is a failure.
     #[must_use]
     pub fn category(&self) -> Option<Category> {
@@ -78,12 +90,25 @@ pub struct StatusWrite {
 pub struct EventNote {
     /// The object.
     pub regarding: ObjectReference,
+    /// What stands for the object if it is made anew with every change: the same note about the same topic is said once. `None` for objects
+    /// that stand for themselves.
+    pub topic: Option<String>,
     /// Why, in one word.
     pub reason: String,
     /// What is to be said.
     pub note: String,
     /// Whether it is a warning.
     pub warning: bool,
+}
+
+impl EventNote {
+    /// What is equal for notes that need not be said twice.
+    pub(super) fn key(&self) -> String {
+        match &self.topic {
+            Some(topic) => format!("{:?}", (topic, &self.reason, &self.note)),
+            None => format!("{:?}", (&self.regarding, &self.reason, &self.note)),
+        }
+    }
 }
 
 /// Writes for the controllers.
@@ -159,7 +184,7 @@ impl Writer {
     /// Sets the conditions of an object that users write. Conditions of other writers stay as they are.
     ///
     /// # Errors
-    /// As [`Self::carry_out`].
+    /// As [`Self::carry_out`]; and if somebody else owns one of the conditions, see [`WriteError::conditions_of_others`].
     pub async fn conditions(&self, write: &StatusWrite) -> Result<(), WriteError> {
         let (kind, name) = (&write.resource, write.name.as_str());
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), kind);
@@ -179,7 +204,7 @@ impl Writer {
     pub async fn event(&self, said: &EventNote) -> Result<(), WriteError> {
         let name = said.regarding.name.clone().unwrap_or_default();
         let namespace = said.regarding.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let digest = Sha256::digest(format!("{:?}", (&said.regarding, &said.reason, &said.note)));
+        let digest = Sha256::digest(said.key());
         let suffix: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let event = Event {
             metadata: ObjectMeta {
@@ -190,7 +215,7 @@ impl Writer {
             },
             action: Some("Reconcile".to_owned()),
             event_time: Some(MicroTime(Timestamp::now())),
-            note: Some(shortened(&said.note)),
+            note: Some(shortened(said.note.clone(), NOTE_LIMIT)),
             reason: Some(said.reason.clone()),
             regarding: Some(said.regarding.clone()),
             reporting_controller: Some(OPERATOR.to_owned()),
@@ -255,13 +280,14 @@ impl Writer {
             resource_version: Some(present.resource_version.clone()),
         };
         let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match self.send("delete", kind, shown, api.delete(name, &parameters)).await {
-            // It is gone, which is what was wanted.
-            Err(WriteError::Failed { category: Category::Refused, why, .. }) if why.contains("not found") => {
-                Ok(())
+        let request = async {
+            match api.delete(name, &parameters).await {
+                // It is gone, which is what was wanted.
+                Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+                other => other.map(drop),
             }
-            other => other.map(drop),
-        }
+        };
+        self.send("delete", kind, shown, request).await
     }
 
     fn api(&self, kind: &ApiResource, key: &ObjectKey) -> Api<DynamicObject> {
@@ -291,20 +317,34 @@ impl Writer {
                 }
                 Ok(answer)
             }
-            Ok(Err(error)) => Err(failed(verb, kind, name, Category::of(&error), message(&error))),
+            Ok(Err(error)) => {
+                let mut failed = failed(verb, kind, name, Category::of(&error), message(&error));
+                if let (WriteError::Failed { fields, .. }, kube::Error::Api(status)) = (&mut failed, &error) {
+                    fields.extend(fields_of_others(status).map(str::to_owned));
+                }
+                Err(failed)
+            }
             Err(_) => Err(failed(verb, kind, name, Category::ApiUnavailable, "no answer in time".to_owned())),
         }
     }
 }
 
 fn failed(verb: &'static str, kind: &ApiResource, name: &str, category: Category, why: String) -> WriteError {
-    WriteError::Failed { verb, kind: kind.kind.clone(), name: name.to_owned(), category, why }
+    WriteError::Failed {
+        verb,
+        kind: kind.kind.clone(),
+        name: name.to_owned(),
+        category,
+        why,
+        fields: Vec::new(),
+    }
 }
 
-fn shortened(note: &str) -> String {
-    if note.len() <= NOTE_LIMIT {
-        return note.to_owned();
+/// A text that fits.
+pub(crate) fn shortened(text: String, limit: usize) -> String {
+    if text.len() <= limit {
+        return text;
     }
-    let end = (0..=NOTE_LIMIT - '…'.len_utf8()).rev().find(|end| note.is_char_boundary(*end)).unwrap_or(0);
-    format!("{}…", &note[..end])
+    let end = (0..=limit - '…'.len_utf8()).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…", &text[..end])
 }

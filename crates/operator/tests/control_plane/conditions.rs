@@ -13,7 +13,7 @@ fn objects_become_files_and_say_so() {
     world.apply_object(&provider_config(&["quay.io"]));
     world.wait_for_condition("imagedigestmirrorset", "vendor", "Applied", "True", "Applied");
     let message = world.wait_for_provider("Validated", "True", "Succeeded");
-    assert_eq!(message, "the kubelets ask the plugin for 1 entries");
+    assert_eq!(message, "the kubelets ask the plugin for 1 entry");
     let message = world.wait_for_provider("NodesUpdated", "Unknown", "NoNodes");
     assert_eq!(message, "0 of 0 nodes have it");
     assert!(world.list("nodeconfigurations").is_empty(), "no node needs one");

@@ -1,5 +1,7 @@
 //! What mirror sets say about themselves, and what each runtime gets from them.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::steps::{content_source_policy, file, name, names, of_kind, shown};
@@ -31,7 +33,7 @@ fn a_wrong_mirror_set_says_what_is_wrong_and_the_rest_is_delivered_to_every_runt
     ));
     world.apply_object(&content_source_policy("bad", &[("insecure.com/ns-i1 ", mirrors)]));
     let mark = world.mark();
-    let replica = world.start("one", &[]);
+    let mut replica = world.start("one", &[]);
 
     for (kind, name) in
         [("imagedigestmirrorset", "good"), ("imagedigestmirrorset", "hub"), ("imagetagmirrorset", "hub")]
@@ -72,9 +74,10 @@ fn a_wrong_mirror_set_says_what_is_wrong_and_the_rest_is_delivered_to_every_runt
         let (_, text) = replica.get("/metrics").map_err(|error| error.to_string())?;
         if text.contains("runtime=\"k3s\"") { Err(text) } else { Ok(()) }
     });
-    drop(replica);
+    replica.process.terminate(Duration::from_secs(20)).unwrap();
     let mark = world.mark();
-    let _replica = world.start("two", &[]);
+    let replica = world.start("two", &[]);
+    replica.wait_for_pass();
     let writes = world.writes_until_rest(mark);
     assert_eq!(of_kind(&writes, CONFIGURATIONS).len(), 0, "also after a restart: {}", shown(&writes));
 }

@@ -16,7 +16,8 @@ fn namespace(world: &World, name: &str, labels: &Value, annotations: &Value) {
 }
 
 fn get(world: &World, kind: &str, namespace: &str) -> Option<Value> {
-    world.plane.kubectl().json(&["get", kind, ACCESS, "--namespace", namespace]).ok()
+    let path = format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/{kind}s/{ACCESS}");
+    world.plane.read(&path).ok().flatten()
 }
 
 /// Waits until Role and `RoleBinding` of a namespace grant exactly this.

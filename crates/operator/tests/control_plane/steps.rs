@@ -118,6 +118,12 @@ impl Replica {
         Ok((status.unwrap_or_default(), body.to_owned()))
     }
 
+    /// Waits until it has looked at everything and written what it had to.
+    pub(crate) fn wait_for_pass(&self) {
+        let passes = "pullwright_operator_reconciles_total{controller=\"nodes\"}";
+        self.wait_for_metric(passes, |passes| passes > 0.5);
+    }
+
     /// Waits until a sample of `/metrics`, such as `pullwright_operator_leads`, has a value that `wanted` takes.
     pub(crate) fn wait_for_metric(&self, sample: &str, wanted: impl Fn(f64) -> bool) {
         eventually(&format!("the metric {sample}"), || {

@@ -11,7 +11,7 @@ use pullwright_testkit::{Cable, ControlPlane, openshift};
 use serde_json::{Value, json};
 
 /// How long anything may take. It is generous: a machine under load is no reason to fail.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What a cluster is made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub(crate) struct World {
 
 /// A replica of the operator, started again whenever it ends, as the kubelet does.
 pub(crate) struct Replica {
+    /// Its name; the identity of each of its lives begins with it.
+    pub(crate) name: String,
     pub(crate) process: Kept,
     /// Where it serves `/readyz` and `/metrics`.
     pub(crate) port: u16,
@@ -84,7 +86,7 @@ impl World {
             Ok(command)
         };
         let process = Kept::start(name, &self.root.join("logs"), Duration::from_secs(1), command).unwrap();
-        Replica { process, port }
+        Replica { name: name.to_owned(), process, port }
     }
 
     pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
@@ -96,25 +98,25 @@ impl World {
     }
 
     pub(crate) fn apply_object(&self, object: &Value) {
-        self.apply(&object.to_string());
+        self.plane.apply_object(object).unwrap();
     }
 
+    /// An object of the cluster, by its kind's plural or singular name. It may be asked for often, so it does not take a `kubectl`.
     pub(crate) fn get(&self, kind: &str, name: &str) -> Option<Value> {
-        let found = self.plane.kubectl().json(&["get", kind, name, "--ignore-not-found"]);
-        found.ok()
+        self.plane.read(&format!("{}/{name}", collection(kind))).ok().flatten()
     }
 
-    /// The items of a kind.
+    /// The items of a kind of the cluster.
     pub(crate) fn list(&self, kind: &str) -> Vec<Value> {
-        let list = self.plane.kubectl().json(&["get", kind, "--all-namespaces"]).unwrap();
-        list["items"].as_array().unwrap().clone()
+        // An API server that has just started puts callers off.
+        let list =
+            eventually("the API server to answer", || self.plane.read(collection(kind))).unwrap_or_default();
+        list["items"].as_array().cloned().unwrap_or_default()
     }
 
     /// A condition of an object.
     pub(crate) fn condition(&self, kind: &str, name: &str, type_: &str) -> Option<Value> {
-        let object = self.get(kind, name)?;
-        let conditions = object["status"]["conditions"].as_array()?;
-        conditions.iter().find(|condition| condition["type"] == type_).cloned()
+        condition(&self.get(kind, name)?, type_)
     }
 
     /// Waits for a condition to have this status and reason, and returns its message.
@@ -129,7 +131,7 @@ impl World {
         let generation = |object: &Value| object["metadata"]["generation"].clone();
         eventually(&format!("{kind}/{name} to be {type_}={status}, {reason}"), || {
             let object = self.get(kind, name).ok_or("it is not there")?;
-            let found = self.condition(kind, name, type_).ok_or("it has no such condition")?;
+            let found = condition(&object, type_).ok_or("it has no such condition")?;
             let matches = found["status"] == status
                 && found["reason"] == reason
                 && found["observedGeneration"] == generation(&object);
@@ -176,6 +178,28 @@ pub(crate) fn eventually<T, E: std::fmt::Display>(
     }
 }
 
+fn condition(object: &Value, type_: &str) -> Option<Value> {
+    let conditions = object["status"]["conditions"].as_array()?;
+    conditions.iter().find(|condition| condition["type"] == type_).cloned()
+}
+
+/// The path of all objects of a kind.
+fn collection(kind: &str) -> &'static str {
+    match kind.trim_end_matches('s') {
+        "criocredentialproviderconfig" => "/apis/config.openshift.io/v1/criocredentialproviderconfigs",
+        "imagedigestmirrorset" => "/apis/config.openshift.io/v1/imagedigestmirrorsets",
+        "imagetagmirrorset" => "/apis/config.openshift.io/v1/imagetagmirrorsets",
+        "imagecontentsourcepolicy" | "imagecontentsourcepolicie" => {
+            "/apis/operator.openshift.io/v1alpha1/imagecontentsourcepolicies"
+        }
+        "machineconfig" => "/apis/machineconfiguration.openshift.io/v1/machineconfigs",
+        "nodeconfiguration" => "/apis/pullwright.dev/v1alpha1/nodeconfigurations",
+        "nodestate" => "/apis/pullwright.dev/v1alpha1/nodestates",
+        "event" | "events.events.k8s.io" => "/apis/events.k8s.io/v1/events",
+        other => panic!("say where {other} is"),
+    }
+}
+
 /// An `ImageDigestMirrorSet` with one rule.
 pub(crate) fn digest_mirror_set(name: &str, source: &str, mirrors: &[&str]) -> Value {
     json!({
@@ -202,6 +226,11 @@ fn deployed(folder: &str) -> String {
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files.iter().map(|file| fs::read_to_string(file).unwrap()).collect::<Vec<_>>().join("\n---\n")
+}
+
+/// The definition of a kind.
+pub(crate) fn definition(name: &str) -> String {
+    fs::read_to_string(repository().join(format!("deploy/crds/{name}.yaml"))).unwrap()
 }
 
 pub(crate) fn operator_manifest(name: &str) -> String {

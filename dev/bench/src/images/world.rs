@@ -1,6 +1,5 @@
 //! containerd with a thousand images, and the service in front of it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::caller::{Caller, pull};
+use crate::usage;
 
 /// Pulls at the same time while the images are brought in.
 const PULLS: usize = 8;
@@ -96,19 +96,11 @@ impl World {
 
     /// The service's memory now, in bytes.
     pub(super) fn memory(&self) -> Result<u64> {
-        self.of_status("VmRSS:")
+        usage::memory(self.service.id())
     }
 
     /// The most memory that it ever had, in bytes.
     pub(super) fn peak_memory(&self) -> Result<u64> {
-        self.of_status("VmHWM:")
-    }
-
-    fn of_status(&self, name: &str) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.service.id()))?;
-        let line =
-            status.lines().find_map(|line| line.strip_prefix(name)).context("no such line in status")?;
-        let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
-        Ok(kibibytes * 1024)
+        usage::peak_memory(self.service.id())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fmt,
     panic::resume_unwind,
     sync::{
         Mutex, PoisonError,
@@ -59,19 +60,58 @@ impl ControlPlane {
         self.for_each(objects, Api::set_status)
     }
 
+    /// Reads a path of the API, as the administrator: `None` if there is nothing. Hundreds of times cheaper than `kubectl`, for tests that
+    /// wait for something.
+    pub fn read(&self, path: &str) -> Result<Option<Value>, Error> {
+        match self.ask(|api| api.client.send(("GET", path), None)) {
+            Err(Error::Refused { status: 404, .. }) => Ok(None),
+            answer => answer.map(Some),
+        }
+    }
+
+    /// Applies an object on the server's side as `kubectl apply --server-side --force-conflicts` does, and returns it.
+    pub fn apply_object(&self, object: &Value) -> Result<Value, Error> {
+        self.ask(|api| {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            let path = format!("{}/{name}?fieldManager=kubectl&force=true", api.collection(object)?);
+            api.client.send(("PATCH", &path), Some(("application/apply-patch+yaml", object)))
+        })
+    }
+
+    /// Asks over the one connection that is kept for this. If that was lost, with the API server, over a new one.
+    fn ask<T>(&self, ask: impl Fn(&mut Api) -> Result<T, Error>) -> Result<T, Error> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Kept(api)) = kept.as_mut() {
+            match ask(api) {
+                Err(Error::Io { .. }) => {}
+                answer => return answer,
+            }
+        }
+        let Kept(api) = kept.insert(Kept(self.connect(&self.admin_of_many()?)?));
+        ask(api)
+    }
+
+    fn admin_of_many(&self) -> Result<Tls, Error> {
+        let admin = self.authority.client("admin-of-many", "admin", Some("system:masters"))?;
+        Tls::new(&self.ca(), &admin)
+    }
+
+    fn connect(&self, tls: &Tls) -> Result<Api, Error> {
+        let client = Client::connect(Place::Host, self.ports.api_from_here, Some(tls))?;
+        Ok(Api { client, kinds: HashMap::new() })
+    }
+
     /// Does something with each object, over several connections, until it fails for one.
     fn for_each(
         &self,
         objects: impl Iterator<Item = Value> + Send,
         act: impl Fn(&mut Api, &Value) -> Result<(), Error> + Sync,
     ) -> Result<usize, Error> {
-        let admin = self.authority.client("admin-of-many", "admin", Some("system:masters"))?;
-        let tls = Tls::new(&self.ca(), &admin)?;
+        let tls = self.admin_of_many()?;
         let objects = Mutex::new(objects.fuse());
         let (done, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let work = || -> Result<(), Error> {
-            let client = Client::connect(Place::Host, self.ports.api_from_here, Some(&tls))?;
-            let mut api = Api { client, kinds: HashMap::new() };
+            let mut api = self.connect(&tls)?;
             while !failed.load(Ordering::Relaxed) {
                 let next = objects.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some(object) = next else { break };
@@ -87,6 +127,15 @@ impl ControlPlane {
             workers.into_iter().try_for_each(join)
         })?;
         Ok(done.into_inner())
+    }
+}
+
+/// The connection that is kept for single requests.
+pub(super) struct Kept(Api);
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Kept")
     }
 }
 

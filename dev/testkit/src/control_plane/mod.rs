@@ -63,6 +63,7 @@ pub struct ControlPlane {
     kubeconfig: PathBuf,
     // Dropped before etcd, because without etcd it only logs errors.
     api_server: Mutex<Option<Service>>,
+    kept: Mutex<Option<many::Kept>>,
     services: Vec<Service>,
     started_in: Duration,
 }
@@ -89,6 +90,7 @@ impl ControlPlane {
             token_keys,
             kubeconfig,
             api_server: Mutex::default(),
+            kept: Mutex::default(),
             services: Vec::new(),
             started_in: Duration::ZERO,
         };

@@ -1,0 +1,69 @@
+//! The files as they were before the first switch.
+
+use std::fs;
+use std::os::unix::fs::chown;
+
+use pullwright_agent::transaction::Error;
+
+use crate::agent::{a, b};
+use crate::stage::{STATE, Stage, applied, idle};
+
+pub(crate) fn everything_is_as_before() {
+    let stage = Stage::new();
+    // Root can give files away; others have only their own.
+    let _ = chown(stage.path("etc/crio/keep.conf"), Some(1234), Some(4321));
+    stage.write("etc/odd.conf", "odd", 0o4711);
+    let before = stage.tree();
+    stage.switch("a", &a()).unwrap();
+    let odd = [crate::stage::file("/etc/odd.conf", 0o600, "ours"), a()[2].clone()];
+    stage.switch("odd", &odd).unwrap();
+    stage.switch("b", &b()).unwrap();
+    stage.switch("odd", &odd).unwrap();
+    assert_ne!(stage.tree(), before);
+    assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, []);
+    assert_eq!(stage.tree(), before);
+    assert!(!stage.path(STATE).exists());
+    // And once more: there is nothing to restore.
+    assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, []);
+    assert_eq!(stage.tree(), before);
+    assert!(!stage.path(STATE).exists());
+}
+
+pub(crate) fn edits_by_others_stay_and_so_do_their_originals() {
+    let stage = Stage::new();
+    let before = stage.tree();
+    stage.switch("a", &a()).unwrap();
+    stage.write("etc/registries.conf", "edited", 0o644);
+    fs::remove_file(stage.path("etc/mode.conf")).unwrap();
+    fs::create_dir(stage.path("etc/mode.conf")).unwrap();
+    let restored = stage.open().unwrap().restore_originals().unwrap();
+    let kept: Vec<_> = restored.kept.iter().map(|kept| kept.path.as_str()).collect();
+    assert_eq!(kept, ["/etc/mode.conf", "/etc/registries.conf"]);
+    assert!(restored.kept[1].reason.contains("changed since Pullwright wrote it"), "{restored:?}");
+    assert_eq!(stage.read("etc/registries.conf"), "edited");
+    assert_eq!(stage.read("etc/crio/keep.conf"), "keep before");
+    // They made up their mind.
+    fs::remove_file(stage.path("etc/registries.conf")).unwrap();
+    fs::remove_dir(stage.path("etc/mode.conf")).unwrap();
+    assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, []);
+    assert_eq!(stage.tree(), before);
+    assert!(!stage.path(STATE).exists());
+}
+
+pub(crate) fn folders_that_others_use_stay() {
+    let stage = Stage::new();
+    stage.switch("b", &b()).unwrap();
+    stage.write("etc/new/of-others", "mine", 0o644);
+    assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, []);
+    assert_eq!(stage.read("etc/new/of-others"), "mine");
+    assert!(!stage.path("etc/new/deep").exists() && !stage.path("usr").exists());
+}
+
+pub(crate) fn what_is_interrupted_is_not_restored() {
+    let stage = Stage::new();
+    let mut transactions = stage.open().unwrap();
+    let _applied = applied(idle(&mut transactions).switch("a", &a()).unwrap());
+    let now = stage.tree();
+    assert!(matches!(transactions.restore_originals(), Err(Error::Interrupted)));
+    assert_eq!(stage.tree(), now);
+}
