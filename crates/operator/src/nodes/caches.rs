@@ -96,7 +96,7 @@ impl Caches {
             DeliveryMode::NodeAgent => DeliveryCaches::NodeAgent {
                 own: starter.start("NodeConfiguration", own(), |object: NodeConfiguration| {
                     let annotations = object.metadata.annotations.as_ref();
-                    let rolled_out = annotations.and_then(|all| all.get(names::ROLLED_OUT)).cloned();
+                    let rolled_out = annotations.and_then(|all| all.get(names::ROLLED_OUT)?.parse().ok());
                     let content = objects::node_configuration_content;
                     OwnConfiguration { object: own_object(&object, &object.metadata, content), rolled_out }
                 }),

@@ -21,11 +21,15 @@ use super::observed::{
 use super::settings::NodeSettings;
 use crate::category::Category;
 use crate::provider_config::{Platform, ProviderEntries, entries, provider_file};
+use crate::rollout::Progress;
 use crate::write::{ObjectWrite, OwnObject, WantedObject, writes};
 
 /// The main file that OpenShift installs its nodes with; what it searches stays.
 const OPENSHIFT_TEMPLATE: &str =
     "unqualified-search-registries = ['registry.access.redhat.com', 'docker.io']\n";
+
+/// How many nodes that failed are named; `pullwright status` shows all.
+const FAILED_SHOWN: usize = 10;
 
 /// What is to be done, and what can be said about it.
 #[derive(Debug)]
@@ -55,6 +59,8 @@ pub struct Target {
     pub unsupported: Vec<Finding>,
     /// How far it has come.
     pub nodes: NodeCount,
+    /// Some of the nodes that could not take it, with the reason of each.
+    pub failed: Vec<String>,
 }
 
 /// How many nodes have something.
@@ -158,8 +164,6 @@ impl Content<'_> {
             if nodes.peek().is_none() {
                 continue;
             }
-            // Nodes that join while another one is tried get it.
-            kept.extend(last_rolled_out(own, runtime));
             let (files, unsupported) = self.files_beside_the_nodes_own(runtime);
             let provider = provider_file(None, &entries.applied, &self.settings.plugin(runtime));
             let object = objects::node_configuration(runtime, &files, provider.as_ref());
@@ -173,9 +177,18 @@ impl Content<'_> {
                 }
             };
             let name = object.as_ref().map(|object: &WantedObject| object.key.name.clone());
-            let count = nodes.fold(NodeCount::default(), |count, node| {
-                count.add(node_count(states.get(node.name.as_str()).copied(), name.as_deref()))
-            });
+            // Nodes that join while another one is tried get it.
+            kept.extend(last_rolled_out(own, runtime).filter(|_| name.is_some()));
+            let (mut count, mut failed) = (NodeCount::default(), Vec::new());
+            for node in nodes {
+                let state = states.get(node.name.as_str()).copied().filter(|state| state.is_of(node));
+                count = count.add(node_count(state, name.as_deref()));
+                if let Some(reason) = failure(state, name.as_deref())
+                    && failed.len() < FAILED_SHOWN
+                {
+                    failed.push(format!("{} ({reason})", node.name));
+                }
+            }
             wanted.extend(object);
             targets.push(Target {
                 name: runtime.name().to_owned(),
@@ -183,6 +196,7 @@ impl Content<'_> {
                 refused,
                 unsupported,
                 nodes: count,
+                failed,
             });
         }
         // What a node has or should have stays until no node does.
@@ -241,6 +255,7 @@ impl Content<'_> {
                 refused,
                 unsupported: unsupported.clone(),
                 nodes,
+                failed: Vec::new(),
             });
             wanted.extend(object);
         }
@@ -275,11 +290,22 @@ impl Content<'_> {
 }
 
 fn node_count(state: Option<&NodeStateFacts>, wanted: Option<&str>) -> NodeCount {
-    let actual = state.and_then(|state| state.actual.as_deref());
-    let updated = actual == wanted;
-    let failed =
-        state.is_some_and(|state| !updated && state.desired.as_deref() == wanted && state.failure.is_some());
+    let updated = match state {
+        Some(state) => state.desired.as_deref() == wanted && state.progress == Progress::Done,
+        // It never had anything of ours.
+        None => wanted.is_none(),
+    };
+    let failed = failure(state, wanted).is_some();
     NodeCount { total: 1, updated: usize::from(updated), failed: usize::from(failed) }
+}
+
+/// Why a node could not take what is wanted, if so.
+fn failure<'a>(state: Option<&'a NodeStateFacts>, wanted: Option<&str>) -> Option<&'a str> {
+    let state = state.filter(|state| state.desired.as_deref() == wanted)?;
+    match &state.progress {
+        Progress::Failed(reason) => Some(reason),
+        Progress::InFlight | Progress::Done => None,
+    }
 }
 
 /// Whether a rendered configuration brings exactly these files.

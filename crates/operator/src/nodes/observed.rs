@@ -152,16 +152,15 @@ pub enum ObservedDelivery {
 pub struct OwnConfiguration {
     /// The object.
     pub object: OwnObject,
-    /// When all nodes of its runtime had it, if they ever had.
-    pub rolled_out: Option<String>,
+    /// Its number among those that all nodes of their runtime had, if they ever had it. The higher, the later.
+    pub rolled_out: Option<u64>,
 }
 
 /// The configuration of a runtime that all nodes had last.
 pub(crate) fn last_rolled_out(own: &[Arc<OwnConfiguration>], runtime: NodeRuntime) -> Option<&str> {
-    // Times in RFC 3339, all in UTC and of one length, sort as texts.
     let of_runtime = own.iter().filter(|own| runtime.has_configuration(&own.object.key.name));
-    let rolled_out = of_runtime.filter_map(|own| Some((own.rolled_out.as_deref()?, own)));
-    rolled_out.max_by_key(|(time, _)| *time).map(|(_, own)| own.object.key.name.as_str())
+    let rolled_out = of_runtime.filter_map(|own| Some((own.rolled_out?, own)));
+    rolled_out.max_by_key(|(number, _)| *number).map(|(_, own)| own.object.key.name.as_str())
 }
 
 /// A pool of OpenShift's Machine Config Operator.

@@ -170,8 +170,8 @@ impl NodesController {
                 }
                 (complete, turn.again)
             }
-            Err(error) => {
-                self.failed(Category::of(&error), &format!("reading NodeStates: {}", message(&error)));
+            Err((category, why)) => {
+                self.failed(category, &why);
                 (false, None)
             }
         }

@@ -60,6 +60,7 @@ fn node(name: &str, runtime: NodeRuntime, platform: Platform) -> Arc<NodeFacts> 
         platform,
         zone: String::new(),
         ready: true,
+        cordoned: false,
     })
 }
 

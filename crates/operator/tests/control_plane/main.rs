@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test says no by a panic")]
 
+mod agent_access;
 mod conditions;
 mod deletion;
 mod election;
