@@ -186,12 +186,24 @@ impl Pacing {
         state: Option<&NodeStateFacts>,
         assignment: &Assignment,
     ) -> Result<(), WriteError> {
-        let wanted = node_state(node, assignment);
-        let write = match state {
-            Some(state) => ObjectWrite::Replace(wanted, own_state(state)),
-            None => ObjectWrite::Create(wanted),
+        let kind = ApiResource::erase::<NodeState>(&());
+        let body = node_state(node, assignment);
+        let result = match state {
+            Some(state) => {
+                let changes = json!({
+                    "metadata": {
+                        "labels": body["metadata"]["labels"], "ownerReferences": body["metadata"]["ownerReferences"],
+                    },
+                    "spec": {"configuration": assignment.configuration},
+                });
+                writer.change(&kind, &own_state(state), changes).await
+            }
+            None => {
+                let key = ObjectKey { namespace: String::new(), name: node.name.clone() };
+                let wanted = WantedObject { key, content: Fingerprint::of(&body["spec"]), body };
+                writer.carry_out(&kind, &ObjectWrite::Create(wanted)).await
+            }
         };
-        let result = writer.carry_out(&ApiResource::erase::<NodeState>(&()), &write).await;
         let generation = match &result {
             Ok(generation) => generation.unwrap_or_default(),
             // The answer was lost, but perhaps not the write. Until that is known, the node counts as told.
@@ -284,19 +296,20 @@ async fn note_rolled_out(
         let Some(present) = present else { continue };
         number += 1;
         let kind = ApiResource::erase::<NodeConfiguration>(&());
-        let result = writer.annotate(&kind, &present.object, names::ROLLED_OUT, &number.to_string()).await;
+        let changes = json!({"metadata": {"annotations": {names::ROLLED_OUT: number.to_string()}}});
+        let result = writer.change(&kind, &present.object, changes).await;
         errors.extend(result.err());
     }
     errors
 }
 
-fn node_state(node: &RolloutNode, assignment: &Assignment) -> WantedObject {
+fn node_state(node: &RolloutNode, assignment: &Assignment) -> Value {
     let mut spec = json!({});
     if let Some(configuration) = &assignment.configuration {
         spec["configuration"] = json!(configuration);
     }
     let kind = ApiResource::erase::<NodeState>(&());
-    let body = json!({
+    json!({
         "apiVersion": kind.api_version, "kind": kind.kind,
         "metadata": {
             "name": node.name,
@@ -305,9 +318,7 @@ fn node_state(node: &RolloutNode, assignment: &Assignment) -> WantedObject {
             "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": node.uid}],
         },
         "spec": spec,
-    });
-    let key = ObjectKey { namespace: String::new(), name: node.name.clone() };
-    WantedObject { key, content: Fingerprint::of(&body["spec"]), body }
+    })
 }
 
 fn own_state(state: &NodeStateFacts) -> OwnObject {

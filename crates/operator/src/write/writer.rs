@@ -11,7 +11,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt as _};
 use pullwright_api::names::{MANAGED_BY, OPERATOR};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use tokio::time::timeout;
@@ -158,27 +158,28 @@ impl Writer {
         Ok(written.metadata.generation)
     }
 
-    /// Sets an annotation of one of the operator's own objects.
+    /// Changes some fields of one of the operator's own objects, and leaves the others as they are. `null` removes a field.
+    ///
+    /// Returns which version of the object's spec there is then.
     ///
     /// # Errors
     /// As [`Self::carry_out`].
-    pub async fn annotate(
+    pub async fn change(
         &self,
         kind: &ApiResource,
         present: &OwnObject,
-        annotation: &str,
-        value: &str,
-    ) -> Result<(), WriteError> {
+        changes: Value,
+    ) -> Result<Option<i64>, WriteError> {
         let (api, name) = (self.api(kind, &present.key), &present.key.name);
-        let body = json!({"metadata": {
-            "uid": present.uid, "resourceVersion": present.resource_version, "annotations": {annotation: value},
-        }});
-        // Not by apply, which would take away everything that is not in this body.
+        let mut body = changes;
+        body["metadata"]["uid"] = json!(present.uid);
+        body["metadata"]["resourceVersion"] = json!(present.resource_version);
+        // Not by apply, which takes away everything that is not in this body; and a spec whose last field it takes away is `null` to it,
+        // which the API server does not accept.
         let parameters = PatchParams { field_manager: Some(OPERATOR.to_owned()), ..PatchParams::default() };
-        let patch = Patch::Merge(&body);
-        self.send("annotate", kind, &present.key.to_string(), api.patch(name, &parameters, &patch))
-            .await
-            .map(drop)
+        let (patch, shown) = (Patch::Merge(&body), present.key.to_string());
+        let changed = self.send("patch", kind, &shown, api.patch(name, &parameters, &patch)).await?;
+        Ok(changed.metadata.generation)
     }
 
     /// Sets the conditions of an object that users write. Conditions of other writers stay as they are.

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::world::{Flavour, World, agent_manifest, eventually};
 
-const NAMESPACE: &str = "pullwright-system";
-const AGENT: &str = "pullwright-agent";
+pub(crate) const NAMESPACE: &str = "pullwright-system";
+pub(crate) const AGENT: &str = "pullwright-agent";
 /// What the policy says, as opposed to RBAC.
 const POLICY: &str = "ValidatingAdmissionPolicy 'pullwright-agent'";
 
@@ -36,7 +36,7 @@ fn state(node: &str) -> Value {
     })
 }
 
-fn pod(name: &str, account: &str, node: Option<&str>) -> Value {
+pub(crate) fn pod(name: &str, account: &str, node: Option<&str>) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {
@@ -52,7 +52,7 @@ fn pod(name: &str, account: &str, node: Option<&str>) -> Value {
 
 impl World {
     /// Somebody with a token of a service account. With a Pod, the token is bound to it, as those are that kubelets request.
-    fn agent(&self, account: &str, pod: Option<&str>) -> Agent {
+    pub(crate) fn agent(&self, account: &str, pod: Option<&str>) -> Agent {
         let mut arguments = vec!["create", "token", account, "--namespace", NAMESPACE];
         if let Some(pod) = pod {
             arguments.extend(["--bound-object-kind", "Pod", "--bound-object-name", pod]);
@@ -77,9 +77,9 @@ impl World {
 }
 
 /// Somebody who uses the API.
-struct Agent {
+pub(crate) struct Agent {
     kubectl: Kubectl,
-    kubeconfig: PathBuf,
+    pub(crate) kubeconfig: PathBuf,
 }
 
 impl Agent {
