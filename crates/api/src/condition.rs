@@ -36,8 +36,16 @@ pub const PARTLY_APPLIED: &str = "PartlyApplied";
 /// Not `Applied`: all rules are left out.
 pub const REJECTED: &str = "Rejected";
 
-/// A `NodeState`: whether the node has what it should have.
+/// A `NodeState`: whether the node has what it should have. [`APPLIED`] is the reason if it has.
 pub const READY: &str = "Ready";
+/// Not `Ready`: the node is being changed. The only reason that is not a failure.
+pub const PROGRESSING: &str = "Progressing";
+/// Not `Ready`: it did not work, and the node has again what it had before. It tries again only when it is told something else.
+pub const ROLLED_BACK: &str = "RolledBack";
+/// Not `Ready`: it could not be written. The node goes on trying.
+pub const FAILED: &str = "Failed";
+/// Not `Ready`: it did not work, and what the node had before could not be brought back either.
+pub const NOT_UNDONE: &str = "NotUndone";
 
 /// The schema of the list, with the rules that the Go tools generate for it. k8s-openapi's own has the types of a condition's
 /// fields and none of the rules.

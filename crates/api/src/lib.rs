@@ -45,7 +45,7 @@ pub use mirror_sets::{
     MirrorSetStatus, MirrorSourcePolicy,
 };
 pub use node_configuration::{ConfigurationFile, NodeConfiguration, NodeConfigurationSpec, NodeRuntime};
-pub use node_state::{NodeState, NodeStateSpec, NodeStateStatus};
+pub use node_state::{NodeProgress, NodeState, NodeStateSpec, NodeStateStatus};
 
 use serde::{Deserialize, Deserializer};
 

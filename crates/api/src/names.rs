@@ -9,6 +9,13 @@ pub const OPERATOR_NAMESPACE: &str = "pullwright-system";
 /// The label of every object that the operator writes. Its value is [`OPERATOR`]; an object without it belongs to someone else.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
+/// The name of the node agent: its service account and its field manager.
+pub const AGENT: &str = "pullwright-agent";
+
+/// The annotation of a `NodeConfiguration` that all nodes of its runtime have had, with a number that is higher than that of those which
+/// all nodes had before. Nodes that join while another one is tried get the one with the highest number.
+pub const ROLLED_OUT: &str = "pullwright.dev/rolled-out";
+
 /// The label of a namespace whose Role and `RoleBinding` the operator writes: [`PULL_ACCESS_LIST`] or [`PULL_ACCESS_NAMED`].
 pub const PULL_ACCESS: &str = "pullwright.dev/pull-access";
 

@@ -74,6 +74,12 @@ impl NodeRuntime {
     /// Every runtime.
     pub const ALL: [Self; 3] = [Self::Crio, Self::Containerd, Self::K3s];
 
+    /// Whether a `NodeConfiguration` of this name is for nodes with this runtime.
+    #[must_use]
+    pub fn has_configuration(self, name: &str) -> bool {
+        name.strip_prefix(self.name()).is_some_and(|rest| rest.starts_with('-'))
+    }
+
     /// Its name, as in the table of runtimes and on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {

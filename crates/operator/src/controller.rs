@@ -30,6 +30,9 @@ pub trait Controller: Send {
     /// Its name in metrics and logs.
     const NAME: &'static str;
 
+    /// Called when this replica begins to lead. What it saw before may be older than what the last leader wrote.
+    fn begin(&mut self) {}
+
     /// Makes a pass: looks at everything, decides, and carries it out.
     fn pass(&mut self) -> impl Future<Output = Pass> + Send;
 }
@@ -57,7 +60,11 @@ pub async fn drive<C: Controller>(
             () = leadership.changed() => false,
             () = timer => true,
         };
-        if !cadence.is_due(leadership.may_write(), changed_now) {
+        let leads = leadership.may_write();
+        if leads && !cadence.led {
+            controller.begin();
+        }
+        if !cadence.is_due(leads, changed_now) {
             continue;
         }
         sleep(SETTLE).await;

@@ -9,6 +9,7 @@ use pullwright_api::names;
 use pullwright_flags::{Flag, FlagError, Program, Section};
 
 use crate::nodes::DeliveryMode;
+use crate::rollout::MaxUnavailable;
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +41,12 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// `--existing-providers`
     pub existing_providers: Option<PathBuf>,
+    /// `--max-unavailable`
+    pub max_unavailable: MaxUnavailable,
+    /// `--canaries`
+    pub canaries: usize,
+    /// `--soak`
+    pub soak: Duration,
     /// `--lease`
     pub lease: Duration,
     /// `--log-level`
@@ -70,6 +77,9 @@ impl Default for Options {
             named_secrets: false,
             hosts: Vec::new(),
             existing_providers: None,
+            max_unavailable: MaxUnavailable::Nodes(1),
+            canaries: 1,
+            soak: Duration::from_secs(60),
             lease: Duration::from_secs(15),
             log_level: LogLevel::Info,
         }
@@ -190,6 +200,36 @@ const FLAGS: &[Flag<Settings>] = &[
          that these are asked for are left to them",
         |settings, value| {
             settings.options.existing_providers = Some(value.path());
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "max-unavailable",
+        "NODES|PERCENT%",
+        "with the node agent: how many nodes may be unavailable at a time while a configuration is rolled out; 0 pauses \
+         [default: 1]",
+        |settings, value| {
+            settings.options.max_unavailable =
+                value.parse_with("use a number, or a part such as 10%", |text| text.parse().ok())?;
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "canaries",
+        "NODES",
+        "with the node agent: how many nodes of each runtime try a new configuration before the others get it [default: 1]",
+        |settings, value| {
+            let canaries = value.within(1..=1000, "use 1 to 1000")?;
+            settings.options.canaries = usize::try_from(canaries).unwrap_or(1);
+            Ok(())
+        },
+    ),
+    Flag::value(
+        "soak",
+        "SECONDS",
+        "with the node agent: how long canaries must be well before the other nodes follow [default: 60]",
+        |settings, value| {
+            settings.options.soak = value.seconds(0..=86_400, "use 0 to 86400 seconds")?;
             Ok(())
         },
     ),

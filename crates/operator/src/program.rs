@@ -28,8 +28,9 @@ use crate::health::{self, Health};
 use crate::leader::{Election, Ended, Timing, TimingError};
 use crate::metrics::Metrics;
 use crate::namespaces::NamespacesController;
-use crate::nodes::{ClusterKinds, NodeSettings, NodesController, cluster_kinds};
+use crate::nodes::{ClusterKinds, NodeSettings, NodesController, RolloutSettings, cluster_kinds};
 use crate::options::{self, Command, LogLevel, Options};
+use crate::rollout::RolloutPolicy;
 use crate::write::Writer;
 
 /// The exit code of a replica that lost its lease.
@@ -138,8 +139,19 @@ async fn run(options: Options, identity: &str) -> Result<ExitCode, StartError> {
     let (election, leadership) = Election::new(leases, names::OPERATOR, identity, timing);
     let writer = Writer::new(client.clone(), leadership.clone(), metrics.clone(), identity);
     let changed = Arc::new(Notify::new());
-    let nodes =
-        NodesController::new(client.clone(), kinds, settings, writer.clone(), metrics.clone(), &changed);
+    let rollout = RolloutSettings {
+        policy: RolloutPolicy { max_unavailable: options.max_unavailable, canaries: options.canaries },
+        soak: options.soak,
+    };
+    let nodes = NodesController::new(
+        client.clone(),
+        kinds,
+        settings,
+        rollout,
+        writer.clone(),
+        metrics.clone(),
+        &changed,
+    );
     let health = Health { missing: Box::new(nodes.missing()), metrics: metrics.clone() };
     tokio::spawn(health::serve(listener, Arc::new(health)));
 

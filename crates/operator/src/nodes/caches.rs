@@ -25,7 +25,8 @@ use super::discover::{ClusterKinds, DeliveryMode};
 use super::facts::{NodeFacts, NodeStateFacts};
 use super::objects;
 use super::observed::{
-    Observed, ObservedDelivery, PoolFacts, ProviderVersion, RenderedConfig, UserKind, UserObject,
+    Observed, ObservedDelivery, OwnConfiguration, PoolFacts, ProviderVersion, RenderedConfig, UserKind,
+    UserObject,
 };
 use crate::cache::{Cache, CacheState, Trim};
 use crate::metrics::Metrics;
@@ -51,7 +52,7 @@ pub(crate) struct Caches {
 
 enum DeliveryCaches {
     NodeAgent {
-        own: Cache<OwnObject>,
+        own: Cache<OwnConfiguration>,
         states: Cache<NodeStateFacts>,
     },
     MachineConfig {
@@ -94,7 +95,10 @@ impl Caches {
         let delivery = match kinds.delivery {
             DeliveryMode::NodeAgent => DeliveryCaches::NodeAgent {
                 own: starter.start("NodeConfiguration", own(), |object: NodeConfiguration| {
-                    own_object(&object, &object.metadata, objects::node_configuration_content)
+                    let annotations = object.metadata.annotations.as_ref();
+                    let rolled_out = annotations.and_then(|all| all.get(names::ROLLED_OUT)?.parse().ok());
+                    let content = objects::node_configuration_content;
+                    OwnConfiguration { object: own_object(&object, &object.metadata, content), rolled_out }
                 }),
                 states: starter.start("NodeState", all(), |state: NodeState| state.into()),
             },
@@ -216,10 +220,9 @@ impl Caches {
             without_conditions: without_conditions.clone(),
             nodes: self.nodes.snapshot(),
             delivery: match &self.delivery {
-                DeliveryCaches::NodeAgent { own, states } => ObservedDelivery::NodeAgent {
-                    own: own.snapshot().iter().map(|own| OwnObject::clone(own)).collect(),
-                    states: states.snapshot(),
-                },
+                DeliveryCaches::NodeAgent { own, states } => {
+                    ObservedDelivery::NodeAgent { own: own.snapshot(), states: states.snapshot() }
+                }
                 DeliveryCaches::MachineConfig { own, pools, infrastructure, version } => {
                     let platform = infrastructure.snapshot().into_iter().next();
                     ObservedDelivery::MachineConfig {

@@ -15,15 +15,21 @@ use serde_json::Value;
 
 use super::facts::{NodeFacts, NodeStateFacts};
 use super::objects;
-use super::observed::{Observed, ObservedDelivery, PoolFacts, RenderedConfig};
+use super::observed::{
+    Observed, ObservedDelivery, OwnConfiguration, PoolFacts, RenderedConfig, last_rolled_out,
+};
 use super::settings::NodeSettings;
 use crate::category::Category;
 use crate::provider_config::{Platform, ProviderEntries, entries, provider_file};
+use crate::rollout::Progress;
 use crate::write::{ObjectWrite, OwnObject, WantedObject, writes};
 
 /// The main file that OpenShift installs its nodes with; what it searches stays.
 const OPENSHIFT_TEMPLATE: &str =
     "unqualified-search-registries = ['registry.access.redhat.com', 'docker.io']\n";
+
+/// How many nodes that failed are named; `pullwright status` shows all.
+const FAILED_SHOWN: usize = 10;
 
 /// What is to be done, and what can be said about it.
 #[derive(Debug)]
@@ -53,6 +59,8 @@ pub struct Target {
     pub unsupported: Vec<Finding>,
     /// How far it has come.
     pub nodes: NodeCount,
+    /// Some of the nodes that could not take it, with the reason of each.
+    pub failed: Vec<String>,
 }
 
 /// How many nodes have something.
@@ -136,7 +144,7 @@ impl Content<'_> {
     fn for_agents(
         &self,
         nodes: &[Arc<NodeFacts>],
-        own: &[OwnObject],
+        own: &[Arc<OwnConfiguration>],
         states: &[Arc<NodeStateFacts>],
     ) -> Decided {
         let platforms: BTreeSet<_> = nodes.iter().map(|node| node.platform).collect();
@@ -163,16 +171,24 @@ impl Content<'_> {
                 Ok(object) => (object, None),
                 Err(refused) => {
                     // The last one that fitted stays.
-                    kept.extend(
-                        own.iter().map(|own| own.key.name.as_str()).filter(|name| is_of(name, runtime)),
-                    );
+                    let names = own.iter().map(|own| own.object.key.name.as_str());
+                    kept.extend(names.filter(|name| runtime.has_configuration(name)));
                     (None, Some(refused))
                 }
             };
             let name = object.as_ref().map(|object: &WantedObject| object.key.name.clone());
-            let count = nodes.fold(NodeCount::default(), |count, node| {
-                count.add(node_count(states.get(node.name.as_str()).copied(), name.as_deref()))
-            });
+            // Nodes that join while another one is tried get it.
+            kept.extend(last_rolled_out(own, runtime).filter(|_| name.is_some()));
+            let (mut count, mut failed) = (NodeCount::default(), Vec::new());
+            for node in nodes {
+                let state = states.get(node.name.as_str()).copied().filter(|state| state.is_of(node));
+                count = count.add(node_count(state, name.as_deref()));
+                if let Some(reason) = failure(state, name.as_deref())
+                    && failed.len() < FAILED_SHOWN
+                {
+                    failed.push(format!("{} ({reason})", node.name));
+                }
+            }
             wanted.extend(object);
             targets.push(Target {
                 name: runtime.name().to_owned(),
@@ -180,11 +196,12 @@ impl Content<'_> {
                 refused,
                 unsupported,
                 nodes: count,
+                failed,
             });
         }
         // What a node has or should have stays until no node does.
         let wanted_names: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.key.name.as_str()).collect();
-        let own = own.iter().filter(|own| {
+        let own = own.iter().map(|own| &own.object).filter(|own| {
             let name = own.key.name.as_str();
             wanted_names.contains(name) || !kept.contains(name)
         });
@@ -238,6 +255,7 @@ impl Content<'_> {
                 refused,
                 unsupported: unsupported.clone(),
                 nodes,
+                failed: Vec::new(),
             });
             wanted.extend(object);
         }
@@ -271,16 +289,23 @@ impl Content<'_> {
     }
 }
 
-fn is_of(name: &str, runtime: NodeRuntime) -> bool {
-    name.strip_prefix(runtime.name()).is_some_and(|rest| rest.starts_with('-'))
+fn node_count(state: Option<&NodeStateFacts>, wanted: Option<&str>) -> NodeCount {
+    let updated = match state {
+        Some(state) => state.desired.as_deref() == wanted && state.progress == Progress::Done,
+        // It never had anything of ours.
+        None => wanted.is_none(),
+    };
+    let failed = failure(state, wanted).is_some();
+    NodeCount { total: 1, updated: usize::from(updated), failed: usize::from(failed) }
 }
 
-fn node_count(state: Option<&NodeStateFacts>, wanted: Option<&str>) -> NodeCount {
-    let actual = state.and_then(|state| state.actual.as_deref());
-    let updated = actual == wanted;
-    let failed =
-        state.is_some_and(|state| !updated && state.desired.as_deref() == wanted && state.failure.is_some());
-    NodeCount { total: 1, updated: usize::from(updated), failed: usize::from(failed) }
+/// Why a node could not take what is wanted, if so.
+fn failure<'a>(state: Option<&'a NodeStateFacts>, wanted: Option<&str>) -> Option<&'a str> {
+    let state = state.filter(|state| state.desired.as_deref() == wanted)?;
+    match &state.progress {
+        Progress::Failed(reason) => Some(reason),
+        Progress::InFlight | Progress::Done => None,
+    }
 }
 
 /// Whether a rendered configuration brings exactly these files.

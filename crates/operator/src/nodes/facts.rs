@@ -1,31 +1,50 @@
 //! What the operator needs to know of a Node and of its `NodeState`.
 
 use k8s_openapi::api::core::v1::Node;
-use pullwright_api::{NodeRuntime, NodeState, condition};
+use pullwright_api::{NodeRuntime, NodeState};
 
 use crate::provider_config::Platform;
+use crate::rollout::Progress;
+
+/// The label with the zone of a Node.
+const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// A Node, as far as its configuration depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeFacts {
     /// Its name.
     pub name: String,
+    /// Which Node of that name it is.
+    pub uid: String,
     /// Its runtime; `None` if it cannot be configured, or is not known yet.
     pub runtime: Option<NodeRuntime>,
-    /// Where it runs.
+    /// Which cloud it runs in.
     pub platform: Platform,
+    /// Where in the cloud it runs.
+    pub zone: String,
+    /// Whether the control plane takes it for healthy.
+    pub ready: bool,
+    /// Whether no new Pods come to it.
+    pub cordoned: bool,
 }
 
 impl From<Node> for NodeFacts {
     fn from(node: Node) -> Self {
-        let info = node.status.and_then(|status| status.node_info);
-        let provider_id = node.spec.and_then(|spec| spec.provider_id).unwrap_or_default();
+        let status = node.status.unwrap_or_default();
+        let spec = node.spec.unwrap_or_default();
+        let conditions = status.conditions.unwrap_or_default();
         Self {
             name: node.metadata.name.unwrap_or_default(),
-            runtime: info.and_then(|info| {
+            uid: node.metadata.uid.unwrap_or_default(),
+            runtime: status.node_info.and_then(|info| {
                 NodeRuntime::reported(&info.container_runtime_version, &info.kubelet_version)
             }),
-            platform: Platform::from_provider_id(&provider_id),
+            platform: Platform::from_provider_id(spec.provider_id.as_deref().unwrap_or_default()),
+            zone: node.metadata.labels.and_then(|mut labels| labels.remove(ZONE)).unwrap_or_default(),
+            ready: conditions
+                .iter()
+                .any(|condition| condition.type_ == "Ready" && condition.status == "True"),
+            cordoned: spec.unschedulable.unwrap_or_default(),
         }
     }
 }
@@ -35,25 +54,46 @@ impl From<Node> for NodeFacts {
 pub struct NodeStateFacts {
     /// The node's name.
     pub name: String,
+    /// The uid of the Node that it belongs to.
+    pub node: String,
+    /// Which object of that name it is.
+    pub uid: String,
+    /// Which version of it.
+    pub resource_version: String,
+    /// Which version of its spec.
+    pub generation: i64,
     /// The configuration that it should have.
     pub desired: Option<String>,
     /// The configuration that it has.
     pub actual: Option<String>,
-    /// Why it could not take the one that it should have.
-    pub failure: Option<String>,
+    /// How far it is with that.
+    pub progress: Progress,
+}
+
+impl NodeStateFacts {
+    /// Whether it is about this Node, and not about an earlier one of the same name. One without an owner was made by hand, for the Node
+    /// that has the name now.
+    #[must_use]
+    pub fn is_of(&self, node: &NodeFacts) -> bool {
+        self.node.is_empty() || self.node == node.uid
+    }
 }
 
 impl From<NodeState> for NodeStateFacts {
     fn from(state: NodeState) -> Self {
-        let status = state.status.unwrap_or_default();
-        let failed = |found: &&k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition| {
-            found.type_ == condition::READY && found.status == "False"
-        };
+        let progress = state.progress().into();
+        let metadata = state.metadata;
+        let owner =
+            metadata.owner_references.unwrap_or_default().into_iter().find(|owner| owner.kind == "Node");
         Self {
-            name: state.metadata.name.unwrap_or_default(),
+            name: metadata.name.unwrap_or_default(),
+            node: owner.map(|owner| owner.uid).unwrap_or_default(),
+            uid: metadata.uid.unwrap_or_default(),
+            resource_version: metadata.resource_version.unwrap_or_default(),
+            generation: metadata.generation.unwrap_or_default(),
             desired: state.spec.configuration,
-            actual: status.configuration,
-            failure: status.conditions.iter().find(failed).map(|found| found.reason.clone()),
+            actual: state.status.unwrap_or_default().configuration,
+            progress,
         }
     }
 }

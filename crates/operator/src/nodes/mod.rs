@@ -6,6 +6,7 @@ mod discover;
 mod facts;
 mod objects;
 mod observed;
+mod pacing;
 mod run;
 mod settings;
 mod statuses;
@@ -16,8 +17,10 @@ pub use decide::{Decision, NodeCount, Target, decide};
 pub use discover::{ClusterKinds, DeliveryMode, cluster_kinds};
 pub use facts::{NodeFacts, NodeStateFacts};
 pub use observed::{
-    Observed, ObservedDelivery, PoolFacts, ProviderVersion, RenderedConfig, UserKind, UserObject,
+    Observed, ObservedDelivery, OwnConfiguration, PoolFacts, ProviderVersion, RenderedConfig, UserKind,
+    UserObject,
 };
+pub use pacing::RolloutSettings;
 pub use run::NodesController;
 pub use settings::NodeSettings;
 pub use statuses::{ConditionsChange, ForeignConditions, Statuses, statuses};

@@ -7,7 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::api::ApiResource;
 use pullwright_api::openshift::{MachineConfig, MachineConfigPool};
 use pullwright_api::{
-    Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, ignition, v1, v1alpha1,
+    Image, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, NodeRuntime, ignition, v1,
+    v1alpha1,
 };
 use pullwright_engine::mirrors::{MirrorSet, RegistrySources};
 use sha2::{Digest as _, Sha256};
@@ -127,7 +128,7 @@ pub enum ObservedDelivery {
     /// `NodeConfiguration`s, for the node agent.
     NodeAgent {
         /// The operator's `NodeConfiguration`s.
-        own: Vec<OwnObject>,
+        own: Vec<Arc<OwnConfiguration>>,
         /// What the nodes should have and have.
         states: Vec<Arc<NodeStateFacts>>,
     },
@@ -144,6 +145,22 @@ pub enum ObservedDelivery {
         /// The cluster's release image.
         release_image: Option<String>,
     },
+}
+
+/// One of the operator's `NodeConfiguration`s.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnConfiguration {
+    /// The object.
+    pub object: OwnObject,
+    /// Its number among those that all nodes of their runtime had, if they ever had it. The higher, the later.
+    pub rolled_out: Option<u64>,
+}
+
+/// The configuration of a runtime that all nodes had last.
+pub(crate) fn last_rolled_out(own: &[Arc<OwnConfiguration>], runtime: NodeRuntime) -> Option<&str> {
+    let of_runtime = own.iter().filter(|own| runtime.has_configuration(&own.object.key.name));
+    let rolled_out = of_runtime.filter_map(|own| Some((own.rolled_out?, own)));
+    rolled_out.max_by_key(|(number, _)| *number).map(|(_, own)| own.object.key.name.as_str())
 }
 
 /// A pool of OpenShift's Machine Config Operator.

@@ -16,7 +16,8 @@ use tokio::time::{Instant, timeout};
 use super::caches::Caches;
 use super::decide::{Decision, decide};
 use super::discover::{self, ClusterKinds, DeliveryMode, READS_WITHIN};
-use super::observed::{RenderedConfig, UserKind};
+use super::observed::{Observed, RenderedConfig, UserKind};
+use super::pacing::{Pacing, RolloutSettings};
 use super::settings::NodeSettings;
 use super::statuses::{ForeignConditions, Statuses, statuses};
 use crate::category::{Category, message};
@@ -39,6 +40,7 @@ pub struct NodesController {
     caches: Arc<Caches>,
     writer: Writer,
     metrics: Metrics,
+    pacing: Pacing,
     rendered: BTreeMap<String, Arc<RenderedConfig>>,
     without_conditions: Option<(Instant, BTreeSet<UserKind>)>,
     said: Said,
@@ -53,6 +55,7 @@ impl NodesController {
         client: Client,
         kinds: ClusterKinds,
         settings: NodeSettings,
+        rollout: RolloutSettings,
         writer: Writer,
         metrics: Metrics,
         changed: &Arc<Notify>,
@@ -65,6 +68,7 @@ impl NodesController {
             caches,
             writer,
             metrics,
+            pacing: Pacing::new(rollout),
             rendered: BTreeMap::new(),
             without_conditions: None,
             said: Said::default(),
@@ -151,6 +155,28 @@ impl NodesController {
         failures
     }
 
+    /// Tells nodes what they may take now. Returns whether all could be told, and when to look again.
+    async fn roll_out(
+        &mut self,
+        observed: &Observed,
+        decision: &Decision,
+        failures: &BTreeMap<String, (Category, String)>,
+    ) -> (bool, Option<Duration>) {
+        match self.pacing.turn(&self.client, &self.writer, observed, decision, failures).await {
+            Ok(turn) => {
+                let mut complete = true;
+                for error in &turn.errors {
+                    complete &= self.report(error);
+                }
+                (complete, turn.again)
+            }
+            Err((category, why)) => {
+                self.failed(category, &why);
+                (false, None)
+            }
+        }
+    }
+
     /// Says what is new. Returns whether everything was said, and when to say what can wait.
     async fn say(&mut self, statuses: Statuses) -> (bool, Option<Duration>) {
         let mut again = None;
@@ -219,6 +245,10 @@ impl NodesController {
 impl Controller for NodesController {
     const NAME: &'static str = "nodes";
 
+    fn begin(&mut self) {
+        self.pacing.begin();
+    }
+
     async fn pass(&mut self) -> Pass {
         let missing = self.caches.missing();
         if !missing.is_empty() {
@@ -245,8 +275,10 @@ impl Controller for NodesController {
             }
         }
         self.count(&decision);
-        let (said, again) =
+        let (paced, look_again) = self.roll_out(&observed, &decision, &failures).await;
+        let (said, say_again) =
             self.say(statuses(&observed, &decision, &failures, &self.foreign, Timestamp::now())).await;
-        Pass { failed: !(complete && failures.is_empty() && said), again }
+        let again = look_again.into_iter().chain(say_again).min();
+        Pass { failed: !(complete && failures.is_empty() && paced && said), again }
     }
 }

@@ -1,6 +1,7 @@
 //! What is said about the objects that users wrote: conditions, or Events where their kind has no room for conditions.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -222,7 +223,22 @@ fn nodes_updated(decision: &Decision) -> WantedCondition {
         decision.targets.iter().fold(NodeCount::default(), |count, target| count.add(target.nodes));
     let message = match failed {
         0 => format!("{updated} of {total} nodes have it"),
-        failed => format!("{updated} of {total} nodes have it, and {failed} could not take it"),
+        failed => {
+            let mut message = format!("{updated} of {total} nodes have it, and {failed} could not take it");
+            // The Machine Config Operator knows the names, and paces by rules of its own.
+            let named: Vec<&str> = decision
+                .targets
+                .iter()
+                .flat_map(|target| &target.failed)
+                .take(FINDINGS_SHOWN)
+                .map(String::as_str)
+                .collect();
+            if !named.is_empty() {
+                let more = if failed > named.len() { ", …" } else { "" };
+                let _ = write!(message, ", so no other node gets it: {}{more}", named.join(", "));
+            }
+            message
+        }
     };
     let (status, reason) = if total == 0 {
         ("Unknown", condition::NO_NODES)

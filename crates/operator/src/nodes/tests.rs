@@ -53,7 +53,15 @@ fn provider(images: &[&str]) -> Arc<UserObject<Vec<String>>> {
 }
 
 fn node(name: &str, runtime: NodeRuntime, platform: Platform) -> Arc<NodeFacts> {
-    Arc::new(NodeFacts { name: name.to_owned(), runtime: Some(runtime), platform })
+    Arc::new(NodeFacts {
+        name: name.to_owned(),
+        uid: format!("uid-{name}"),
+        runtime: Some(runtime),
+        platform,
+        zone: String::new(),
+        ready: true,
+        cordoned: false,
+    })
 }
 
 /// A cluster with one node of each runtime.
@@ -107,10 +115,11 @@ fn stored(decision: &Decision, content: fn(&Value) -> Value) -> Vec<OwnObject> {
 
 fn with_own(mut observed: Observed, own: Vec<OwnObject>) -> Observed {
     match &mut observed.delivery {
-        ObservedDelivery::NodeAgent { own: before, .. }
-        | ObservedDelivery::MachineConfig { own: before, .. } => {
-            *before = own;
+        ObservedDelivery::NodeAgent { own: before, .. } => {
+            let own = own.into_iter().map(|object| OwnConfiguration { object, rolled_out: None });
+            *before = own.map(Arc::new).collect();
         }
+        ObservedDelivery::MachineConfig { own: before, .. } => *before = own,
     }
     observed
 }

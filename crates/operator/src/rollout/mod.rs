@@ -6,13 +6,15 @@
 //!
 //! The decision is a pure function of what is observed. It knows no clock and no chance: the same observation gives the same nodes.
 
+mod observe;
+mod pace;
 mod plan;
-#[cfg(test)]
-mod simulation;
 #[cfg(test)]
 mod tests;
 
+pub use observe::{NodeStates, PacedNodes};
+pub use pace::{Pace, SHOWN_WITHIN};
 pub use plan::{
-    Assignment, MaxUnavailable, ObservedState, Proof, Revision, RolloutNode, RolloutPlan, RolloutPolicy,
-    RolloutStage, plan,
+    Assignment, MaxUnavailable, ObservedState, Progress, Proof, Revision, RolloutNode, RolloutPlan,
+    RolloutPolicy, RolloutStage, plan,
 };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use pullwright_api::NodeRuntime;
+use pullwright_api::{NodeProgress, NodeRuntime};
 use sha2::{Digest as _, Sha256};
 
 /// How fast a roll-out may go.
@@ -84,6 +84,8 @@ pub struct RolloutNode {
     pub runtime: NodeRuntime,
     /// Whether the control plane takes it for healthy.
     pub ready: bool,
+    /// Whether no new Pods come to it. Nothing is proved there, so it is the last to try.
+    pub cordoned: bool,
     /// What it should have and has; `None` if it was never told.
     pub state: Option<ObservedState>,
 }
@@ -95,10 +97,30 @@ pub struct ObservedState {
     pub desired: Option<String>,
     /// What it says that it has.
     pub actual: Option<String>,
-    /// Whether it has taken note of what it was told last. Until then, what it says is about something earlier.
-    pub noted: bool,
-    /// Whether it says that it could not take what it was told to.
-    pub failed: bool,
+    /// How far it is.
+    pub progress: Progress,
+}
+
+/// How far a node is with what it was told last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Progress {
+    /// It has not taken note of it yet, or is being changed.
+    #[default]
+    InFlight,
+    /// It has it.
+    Done,
+    /// It could not take it, for this reason. It may still be trying.
+    Failed(String),
+}
+
+impl From<NodeProgress<'_>> for Progress {
+    fn from(progress: NodeProgress<'_>) -> Self {
+        match progress {
+            NodeProgress::InFlight => Self::InFlight,
+            NodeProgress::Done => Self::Done,
+            NodeProgress::Failed(ready) => Self::Failed(ready.reason.clone()),
+        }
+    }
 }
 
 impl RolloutNode {
@@ -111,12 +133,19 @@ impl RolloutNode {
     }
 
     fn failed(&self) -> bool {
-        self.state.as_ref().is_some_and(|state| state.noted && state.failed)
+        self.state.as_ref().is_some_and(|state| matches!(state.progress, Progress::Failed(_)))
     }
 
-    /// Whether it was told to change and has not said that it did. A node that failed may still be trying.
-    fn in_flight(&self) -> bool {
-        self.state.as_ref().is_some_and(|state| !state.noted || state.desired != state.actual)
+    /// Whether it was told to have this, and does.
+    #[must_use]
+    pub fn has(&self, wanted: Option<&str>) -> bool {
+        self.state.is_some() && self.desired() == wanted && !self.in_flight()
+    }
+
+    /// Whether it was told to change and has not said that it did. That holds for one that failed, too: it may still be trying.
+    #[must_use]
+    pub fn in_flight(&self) -> bool {
+        self.state.as_ref().is_some_and(|state| state.progress != Progress::Done)
     }
 }
 
@@ -174,15 +203,17 @@ impl Room {
     }
 }
 
-/// Decides. `revisions` names what each runtime should have; nodes of other runtimes are left alone.
+/// Decides. `revisions` names what each runtime should have; nodes of other runtimes are left alone. `elsewhere` is how many nodes are in
+/// flight beside these.
 #[must_use]
 pub fn plan(
     policy: &RolloutPolicy,
     revisions: &BTreeMap<NodeRuntime, Revision>,
     nodes: &[RolloutNode],
+    elsewhere: usize,
 ) -> RolloutPlan {
     let max = policy.max_unavailable.of(nodes.len());
-    let in_flight = nodes.iter().filter(|node| node.in_flight()).count();
+    let in_flight = elsewhere + nodes.iter().filter(|node| node.in_flight()).count();
     let disturbed = in_flight + nodes.iter().filter(|node| !node.in_flight() && !node.ready).count();
     let mut room = Room { flights: max.saturating_sub(in_flight), healthy: max.saturating_sub(disturbed) };
     let mut plan = RolloutPlan::default();
@@ -202,7 +233,7 @@ pub fn plan(
 
 fn stage(revision: &Revision, nodes: &[&RolloutNode]) -> RolloutStage {
     let wanted = revision.wanted.as_deref();
-    let failed = nodes.iter().filter(|node| node.failed() && node.in_flight() && node.desired() == wanted);
+    let failed = nodes.iter().filter(|node| node.failed() && node.desired() == wanted);
     let failed: Vec<String> = failed.map(|node| node.name.clone()).collect();
     if !failed.is_empty() {
         RolloutStage::Stopped(failed)
@@ -228,7 +259,7 @@ impl Turn<'_> {
         let wanted = self.revision.wanted.as_deref();
         let behind: Vec<&RolloutNode> =
             self.nodes.iter().copied().filter(|node| node.desired() != wanted).collect();
-        // Telling a node to have what it has disturbs nobody: it was told to have something that is wanted no more.
+        // Telling a node to have what it has disturbs nobody: it was told to have something that is wanted no more, so it is in flight.
         for node in behind.iter().filter(|node| node.actual() == wanted && node.state.is_some()) {
             told.push(assignment(node, wanted));
         }
@@ -270,14 +301,14 @@ impl Turn<'_> {
         start(joining, Some(old), room, told);
     }
 
-    /// Zone by zone; within a zone in an order that differs from revision to revision, so that it is not always the same node that tries
-    /// first, and that does not change while a revision is rolled out.
-    fn order(&self, node: &RolloutNode) -> (String, [u8; 32]) {
+    /// Cordoned nodes last, zone by zone; within a zone in an order that differs from revision to revision, so that it is not always the
+    /// same node that tries first, and that does not change while a revision is rolled out.
+    fn order(&self, node: &RolloutNode) -> (bool, String, [u8; 32]) {
         let mut digest = Sha256::new();
         digest.update(node.uid.as_bytes());
         digest.update([0]);
         digest.update(self.revision.wanted.as_deref().unwrap_or_default().as_bytes());
-        (node.zone.clone(), digest.finalize().into())
+        (node.cordoned, node.zone.clone(), digest.finalize().into())
     }
 }
 

@@ -1,20 +1,38 @@
 //! Pacing in small clusters.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use pullwright_api::NodeRuntime;
+use tokio::time::Instant;
 
-use super::*;
+use super::{
+    MaxUnavailable, NodeStates, ObservedState, Pace, Progress, Proof, Revision, RolloutNode, RolloutPlan,
+    RolloutPolicy, RolloutStage, SHOWN_WITHIN,
+};
+use crate::nodes::{NodeFacts, NodeStateFacts};
+use crate::provider_config::Platform;
+
+fn plan(
+    policy: &RolloutPolicy,
+    revisions: &BTreeMap<NodeRuntime, Revision>,
+    nodes: &[RolloutNode],
+) -> RolloutPlan {
+    super::plan(policy, revisions, nodes, 0)
+}
 
 fn node(name: &str, desired: Option<&str>, actual: Option<&str>) -> RolloutNode {
     let owned = |text: Option<&str>| text.map(str::to_owned);
-    let state = ObservedState { desired: owned(desired), actual: owned(actual), noted: true, failed: false };
+    let progress = if desired == actual { Progress::Done } else { Progress::InFlight };
+    let state = ObservedState { desired: owned(desired), actual: owned(actual), progress };
     RolloutNode {
         name: name.to_owned(),
         uid: format!("uid-{name}"),
         zone: String::new(),
         runtime: NodeRuntime::Crio,
         ready: true,
+        cordoned: false,
         state: Some(state),
     }
 }
@@ -25,7 +43,7 @@ fn fresh(name: &str) -> RolloutNode {
 
 fn failed(name: &str, desired: &str, actual: &str) -> RolloutNode {
     let mut node = node(name, Some(desired), Some(actual));
-    node.state.as_mut().unwrap().failed = true;
+    node.state.as_mut().unwrap().progress = Progress::Failed("RolledBack".to_owned());
     node
 }
 
@@ -96,9 +114,114 @@ fn a_failure_that_is_gone_lets_the_others_follow() {
 }
 
 #[test]
+fn a_failure_with_what_the_node_has_is_a_failure_too() {
+    let nodes = [failed("a", "new", "new"), node("b", Some("old"), Some("old"))];
+    let plan = plan(&TWO, &revision("new", Proof::CanariesDid, None), &nodes);
+    assert_eq!(plan.stages[&NodeRuntime::Crio], RolloutStage::Stopped(vec!["a".to_owned()]));
+    assert_eq!(told(&plan), []);
+}
+
+#[test]
+fn a_cordoned_node_gets_it_last_and_tries_only_if_there_is_no_other() {
+    let cordoned = |name: &str| RolloutNode { cordoned: true, ..node(name, Some("old"), Some("old")) };
+    let new = revision("new", Proof::New, Some("old"));
+    for name in 0..20 {
+        let nodes = [cordoned(&format!("c{name}")), node("b", Some("old"), Some("old"))];
+        assert_eq!(told(&plan(&ONE, &new, &nodes)), [("b", Some("new"))]);
+    }
+    assert_eq!(told(&plan(&ONE, &new, &[cordoned("c")])), [("c", Some("new"))]);
+}
+
+fn facts(name: &str, uid: &str) -> Arc<NodeFacts> {
+    Arc::new(NodeFacts {
+        name: name.to_owned(),
+        uid: uid.to_owned(),
+        runtime: Some(NodeRuntime::Crio),
+        platform: Platform::Other,
+        zone: String::new(),
+        ready: true,
+        cordoned: false,
+    })
+}
+
+fn object(name: &str, node: &str, generation: i64, progress: Progress) -> NodeStates {
+    let (name, node) = (name.to_owned(), node.to_owned());
+    let desired = Some("old".to_owned());
+    let state = NodeStateFacts {
+        name: name.clone(),
+        node,
+        generation,
+        progress,
+        desired,
+        ..NodeStateFacts::default()
+    };
+    NodeStates::from([(name, Arc::new(state))])
+}
+
+#[test]
+fn what_the_watch_does_not_show_yet_counts_until_it_does() {
+    let now = Instant::now();
+    let mut pace = Pace::default();
+    pace.tell("uid-a", Some("new".to_owned()), 3, now);
+    let node = [facts("a", "uid-a")];
+    let old = object("a", "uid-a", 2, Progress::Done);
+    let told = pace.observe(&node, &old).nodes.remove(0).state.unwrap();
+    assert_eq!((told.desired.as_deref(), told.progress), (Some("new"), Progress::InFlight));
+    // The watch of the Nodes may be the one that is late.
+    let paced = pace.observe(&[], &old);
+    assert_eq!((paced.nodes.len(), paced.elsewhere), (0, 1));
+    // It was told to the Node, not to another one of its name.
+    let none = NodeStates::new();
+    let paced = pace.observe(&[facts("a", "uid-b")], &none);
+    assert_eq!((paced.nodes[0].state.clone(), paced.elsewhere), (None, 1));
+    assert!(pace.waits() && !pace.is_overdue(now) && pace.is_overdue(now + SHOWN_WITHIN));
+    let shown = pace.observe(&node, &object("a", "uid-a", 3, Progress::Done)).nodes.remove(0);
+    assert!(!shown.in_flight() && !pace.waits());
+}
+
+#[test]
+fn an_object_that_outlived_its_node_keeps_its_place_until_it_is_gone() {
+    let mut pace = Pace::default();
+    let mut look = |node: &[Arc<NodeFacts>], progress: Progress| {
+        let states = object("a", "uid-a", 1, progress);
+        let paced = pace.observe(node, &states);
+        let in_flight = paced.nodes.iter().filter(|node| node.in_flight()).count();
+        (in_flight, paced.elsewhere, paced.outlived.len())
+    };
+    let (itself, anew) = (facts("a", "uid-a"), facts("a", "uid-b"));
+    assert_eq!(look(std::slice::from_ref(&itself), Progress::InFlight), (1, 0, 0));
+    assert_eq!(look(&[], Progress::InFlight), (0, 1, 1));
+    assert_eq!(look(&[], Progress::Done), (0, 0, 0), "the garbage collector is soon enough");
+    assert_eq!(look(std::slice::from_ref(&anew), Progress::InFlight), (1, 0, 1));
+    assert_eq!(look(&[anew], Progress::Done), (1, 0, 1), "it is not what the new Node says");
+    let waves = revision("new", Proof::CanariesDid, None);
+    let others = [node("b", Some("old"), Some("old"))];
+    assert_eq!(told(&super::plan(&ONE, &waves, &others, 1)), []);
+    assert_eq!(told(&super::plan(&TWO, &waves, &others, 1)), [("b", Some("new"))]);
+}
+
+#[test]
+fn canaries_have_to_be_well_for_a_while_without_a_break() {
+    let (now, soak) = (Instant::now(), Duration::from_secs(60));
+    let at = |seconds| now + Duration::from_secs(seconds);
+    let well = node("a", Some("new"), Some("new"));
+    let sick = RolloutNode { ready: false, ..well.clone() };
+    let new = revision("new", Proof::New, None).remove(&NodeRuntime::Crio).unwrap();
+    let mut pace = Pace::default();
+    let mut proof = |node: &RolloutNode, now| {
+        pace.proof(&ONE, soak, NodeRuntime::Crio, &new, std::slice::from_ref(node), now)
+    };
+    assert_eq!(proof(&well, at(0)), (Proof::New, Some(soak)));
+    assert_eq!(proof(&well, at(59)), (Proof::New, Some(Duration::from_secs(1))));
+    assert_eq!(proof(&well, at(60)), (Proof::CanariesDid, None));
+    assert_eq!(proof(&sick, at(61)), (Proof::New, None));
+    assert_eq!(proof(&well, at(62)), (Proof::New, Some(soak)));
+}
+
+#[test]
 fn a_node_that_has_not_noted_what_it_was_told_is_in_flight() {
     let mut told_back = node("a", Some("old"), Some("old"));
-    told_back.state.as_mut().unwrap().noted = false;
+    told_back.state.as_mut().unwrap().progress = Progress::InFlight;
     let nodes = [told_back, node("b", Some("older"), Some("older"))];
     assert_eq!(told(&plan(&ONE, &revision("old", Proof::RolledOut, None), &nodes)), []);
 }

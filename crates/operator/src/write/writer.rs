@@ -11,7 +11,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt as _};
 use pullwright_api::names::{MANAGED_BY, OPERATOR};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use tokio::time::timeout;
@@ -141,14 +141,45 @@ impl Writer {
 
     /// Carries out a write of one of the operator's own objects.
     ///
+    /// Returns which version of the object's spec there is then.
+    ///
     /// # Errors
     /// If this replica does not lead, if an object of that name is somebody else's, or if the API server does not do it.
-    pub async fn carry_out(&self, kind: &ApiResource, write: &ObjectWrite) -> Result<(), WriteError> {
-        match write {
-            ObjectWrite::Create(wanted) => self.create(kind, wanted).await,
-            ObjectWrite::Replace(wanted, present) => self.replace(kind, wanted, present).await,
-            ObjectWrite::Delete(present) => self.delete(kind, present).await,
-        }
+    pub async fn carry_out(
+        &self,
+        kind: &ApiResource,
+        write: &ObjectWrite,
+    ) -> Result<Option<i64>, WriteError> {
+        let written = match write {
+            ObjectWrite::Create(wanted) => self.create(kind, wanted).await?,
+            ObjectWrite::Replace(wanted, present) => self.replace(kind, wanted, present).await?,
+            ObjectWrite::Delete(present) => return self.delete(kind, present).await.map(|()| None),
+        };
+        Ok(written.metadata.generation)
+    }
+
+    /// Changes some fields of one of the operator's own objects, and leaves the others as they are. `null` removes a field.
+    ///
+    /// Returns which version of the object's spec there is then.
+    ///
+    /// # Errors
+    /// As [`Self::carry_out`].
+    pub async fn change(
+        &self,
+        kind: &ApiResource,
+        present: &OwnObject,
+        changes: Value,
+    ) -> Result<Option<i64>, WriteError> {
+        let (api, name) = (self.api(kind, &present.key), &present.key.name);
+        let mut body = changes;
+        body["metadata"]["uid"] = json!(present.uid);
+        body["metadata"]["resourceVersion"] = json!(present.resource_version);
+        // Not by apply, which takes away everything that is not in this body; and a spec whose last field it takes away is `null` to it,
+        // which the API server does not accept.
+        let parameters = PatchParams { field_manager: Some(OPERATOR.to_owned()), ..PatchParams::default() };
+        let (patch, shown) = (Patch::Merge(&body), present.key.to_string());
+        let changed = self.send("patch", kind, &shown, api.patch(name, &parameters, &patch)).await?;
+        Ok(changed.metadata.generation)
     }
 
     /// Sets the conditions of an object that users write. Conditions of other writers stay as they are.
@@ -201,7 +232,7 @@ impl Writer {
         }
     }
 
-    async fn create(&self, kind: &ApiResource, wanted: &WantedObject) -> Result<(), WriteError> {
+    async fn create(&self, kind: &ApiResource, wanted: &WantedObject) -> Result<DynamicObject, WriteError> {
         let (api, name) = (self.api(kind, &wanted.key), &wanted.key.name);
         let shown = &wanted.key.to_string();
         let present = self.send("get", kind, shown, api.get_metadata_opt(name)).await?;
@@ -223,7 +254,7 @@ impl Writer {
         // By apply and not by POST, since RBAC can be limited to one name only for this verb. Without force: if somebody creates
         // another object of this name meanwhile, its owner keeps its fields.
         let (parameters, patch) = (PatchParams::apply(OPERATOR), Patch::Apply(&wanted.body));
-        self.send("create", kind, shown, api.patch(name, &parameters, &patch)).await.map(drop)
+        self.send("create", kind, shown, api.patch(name, &parameters, &patch)).await
     }
 
     async fn replace(
@@ -231,7 +262,7 @@ impl Writer {
         kind: &ApiResource,
         wanted: &WantedObject,
         present: &OwnObject,
-    ) -> Result<(), WriteError> {
+    ) -> Result<DynamicObject, WriteError> {
         let (api, name) = (self.api(kind, &wanted.key), &wanted.key.name);
         let shown = &wanted.key.to_string();
         let mut body = wanted.body.clone();
@@ -239,7 +270,7 @@ impl Writer {
         body["metadata"]["resourceVersion"] = json!(present.resource_version);
         // With force: the object is ours as a whole, and whoever changed it by hand is overruled, as documented.
         let (parameters, patch) = (PatchParams::apply(OPERATOR).force(), Patch::Apply(&body));
-        self.send("patch", kind, shown, api.patch(name, &parameters, &patch)).await.map(drop)
+        self.send("patch", kind, shown, api.patch(name, &parameters, &patch)).await
     }
 
     async fn delete(&self, kind: &ApiResource, present: &OwnObject) -> Result<(), WriteError> {

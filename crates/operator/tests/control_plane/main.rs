@@ -2,6 +2,8 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test says no by a panic")]
 
+mod agent_access;
+mod agents;
 mod conditions;
 mod deletion;
 mod election;
@@ -9,6 +11,7 @@ mod faults;
 mod mirrors;
 mod namespaces;
 mod openshift;
+mod rollout;
 mod scale;
 mod sets;
 mod steps;

@@ -55,22 +55,21 @@ impl World {
         self.wait_for_configurations(what, |found| matches!(found, [one] if wanted(one))).remove(0)
     }
 
-    /// Reports for a node as its agent does: what it should have, what it has, and whether it is content.
+    /// Tells a node what to have, and reports for it as its agent does: what it has, and whether it is content.
     pub(crate) fn report(&self, node: &str, desired: Option<&str>, actual: Option<&str>, ready: &str) {
-        let reason = if ready == "True" { "Done" } else { "ReloadFailed" };
+        let spec = desired.map_or(json!({}), |desired| json!({"configuration": desired}));
         let mut object = json!({
-            "apiVersion": "pullwright.dev/v1alpha1", "kind": "NodeState", "metadata": {"name": node}, "spec": {},
-            "status": {"configuration": actual, "conditions": [{
+            "apiVersion": "pullwright.dev/v1alpha1", "kind": "NodeState", "metadata": {"name": node}, "spec": spec,
+        });
+        let told = self.plane.apply_object(&object).unwrap();
+        let reason = if ready == "True" { "Applied" } else { "RolledBack" };
+        object["status"] = json!({
+            "observedGeneration": told["metadata"]["generation"], "configuration": actual,
+            "conditions": [{
                 "type": "Ready", "status": ready, "reason": reason, "message": "",
                 "lastTransitionTime": "2026-01-01T00:00:00Z",
-            }]},
+            }],
         });
-        if let Some(desired) = desired {
-            object["spec"] = json!({"configuration": desired});
-        }
-        let mut without_status = object.clone();
-        without_status.as_object_mut().unwrap().remove("status");
-        self.apply_object(&without_status);
         self.plane.set_status_of_many([object].into_iter()).unwrap();
     }
 

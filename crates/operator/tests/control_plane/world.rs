@@ -82,6 +82,8 @@ impl World {
         let command = move || {
             let mut command = Command::new(env!("CARGO_BIN_EXE_pullwright-operator"));
             command.env("HOSTNAME", &host).arg("--kubeconfig").arg(&own);
+            // Most tests have no agents, and count writes. Those about roll-outs say how fast.
+            command.env("PULLWRIGHT_OPERATOR_MAX_UNAVAILABLE", "0");
             command.arg(format!("--listen=127.0.0.1:{port}")).args(&arguments);
             Ok(command)
         };
@@ -235,4 +237,8 @@ pub(crate) fn definition(name: &str) -> String {
 
 pub(crate) fn operator_manifest(name: &str) -> String {
     fs::read_to_string(repository().join(format!("deploy/operator/{name}.yaml"))).unwrap()
+}
+
+pub(crate) fn agent_manifest(name: &str) -> String {
+    fs::read_to_string(repository().join(format!("deploy/agent/{name}.yaml"))).unwrap()
 }

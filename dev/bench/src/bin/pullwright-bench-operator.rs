@@ -1,5 +1,5 @@
 //! `pullwright-bench-operator OPERATOR [--json]`: measures the operator in a large cluster, and fails if it breaks a promise. `cargo xtask
-//! bench operator` builds what it needs and runs it.
+//! bench operator` builds what it needs and runs it. `pullwright-bench-operator --simulation` only simulates roll-outs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use pullwright_bench::operator;
 
-const USAGE: &str = "usage: pullwright-bench-operator OPERATOR [--json]";
+const USAGE: &str = "usage: pullwright-bench-operator OPERATOR [--json] | --simulation";
 
 fn main() -> ExitCode {
     match run() {
@@ -25,6 +25,10 @@ fn run() -> Result<bool> {
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
             "--json" => json = true,
+            "--simulation" => {
+                print!("{}", operator::rollouts()?);
+                return Ok(true);
+            }
             _ if program.is_none() && !argument.starts_with('-') => program = Some(PathBuf::from(argument)),
             _ => bail!("unknown argument {argument:?}; {USAGE}"),
         }

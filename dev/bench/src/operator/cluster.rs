@@ -69,6 +69,8 @@ impl Cluster {
         let [port] = free_ports()?;
         let mut command = Command::new(program);
         command.arg("--kubeconfig").arg(kubeconfig).arg(format!("--listen=127.0.0.1:{port}"));
+        // There are no agents; roll-outs are simulated.
+        command.arg("--max-unavailable=0");
         Ok(Replica { service: Service::start("pullwright-operator", command, self.folder.path())? })
     }
 
@@ -123,7 +125,14 @@ impl Cluster {
             .find(|name| name.starts_with("crio-"));
         let name = name.context("there is no NodeConfiguration for CRI-O")?;
         // Every other node has CRI-O.
-        self.plane.set_status_of_many((0..count).map(|number| node_state(2 * number, Some(name))))?;
+        let states: Vec<Value> = (0..count).map(|number| node_state(2 * number, Some(name))).collect();
+        for state in &states {
+            self.plane.apply_object(&json!({
+                "apiVersion": state["apiVersion"], "kind": state["kind"], "metadata": state["metadata"],
+                "spec": {"configuration": name},
+            }))?;
+        }
+        self.plane.set_status_of_many(states.into_iter())?;
         Ok(())
     }
 }
@@ -151,10 +160,17 @@ fn node_name(number: usize) -> String {
     format!("node-{number}")
 }
 
+/// An object for a node that was told nothing; with a configuration, the node was then told to have it, and reports that it has.
 fn node_state(number: usize, configuration: Option<&str>) -> Value {
+    let status = configuration.map(|name| {
+        json!({"observedGeneration": 2, "configuration": name, "conditions": [{
+            "type": "Ready", "status": "True", "reason": "Applied", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }]})
+    });
     json!({
         "apiVersion": "pullwright.dev/v1alpha1", "kind": "NodeState", "metadata": {"name": node_name(number)},
-        "spec": {}, "status": configuration.map(|name| json!({"configuration": name})),
+        "spec": {}, "status": status,
     })
 }
 

@@ -3,6 +3,7 @@
 
 mod cluster;
 mod report;
+mod simulation;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,6 +12,8 @@ use anyhow::{Context as _, Result};
 use cluster::{Cluster, Replica};
 pub use report::Measurements;
 use report::{Calls, Claim, Phase};
+pub use simulation::Rollouts;
+use simulation::{Scenario, WRITES_PER_CHANGE, play};
 
 /// The size of the cluster.
 pub(crate) const MIRROR_SETS: usize = 1_000;
@@ -58,8 +61,18 @@ pub fn run(operator: &Path) -> Result<Measurements> {
     let seconds = cluster.quiet_after(&replica, mark, 1, begun, QUIET)?;
     phases.push(phase("100 reports", seconds, cpu, &cluster, &replica, mark)?);
 
-    let claims = claims(&phases);
-    Ok(Measurements { phases, claims, peak_memory: replica.peak_memory()?, binary_bytes })
+    eprintln!("  roll-outs, simulated");
+    let rollouts = rollouts()?;
+    let claims = claims(&phases).into_iter().chain(rollouts.claims()).collect();
+    Ok(Measurements { phases, rollouts, claims, peak_memory: replica.peak_memory()?, binary_bytes })
+}
+
+/// Simulates roll-outs in a large cluster.
+///
+/// # Errors
+/// If one of them goes wrong.
+pub fn rollouts() -> Result<Rollouts> {
+    play(Scenario { seed: 1, nodes: NODES, max_unavailable: 50, chaos: 3_000, change_every: 300 })
 }
 
 fn phase(
@@ -72,6 +85,15 @@ fn phase(
 ) -> Result<Phase> {
     let cpu_seconds = replica.cpu()?.saturating_sub(cpu_before).as_secs_f64();
     Ok(Phase { name, seconds, cpu_seconds, memory: replica.memory()?, calls: cluster.calls_since(mark)? })
+}
+
+impl Rollouts {
+    fn claims(&self) -> [Claim; 2] {
+        [
+            Claim::at_most("roll-outs: nodes at once", self.most_in_flight, self.max_unavailable),
+            Claim::at_most("roll-outs: writes per node and change", self.most_writes, WRITES_PER_CHANGE),
+        ]
+    }
 }
 
 /// What the operator promises.

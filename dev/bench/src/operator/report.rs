@@ -6,13 +6,15 @@ use std::fmt;
 use pullwright_testkit::control_plane::AuditEntry;
 use serde::Serialize;
 
-use super::{IMAGES, MIRROR_SETS, NODES};
+use super::{IMAGES, MIRROR_SETS, NODES, Rollouts};
 
 /// All measurements of one run.
 #[derive(Debug, Serialize)]
 pub struct Measurements {
     /// The phases, in order.
     pub(super) phases: Vec<Phase>,
+    /// What happened in simulated roll-outs.
+    pub(super) rollouts: Rollouts,
     /// What the operator promises, and whether it is so.
     pub(super) claims: Vec<Claim>,
     /// The most memory that it ever had, in bytes.
@@ -119,6 +121,7 @@ impl fmt::Display for Measurements {
             megabytes(self.peak_memory),
             megabytes(self.binary_bytes)
         )?;
+        writeln!(f, "{}", self.rollouts)?;
         for Claim { what, found, bound, met } in &self.claims {
             let met = if *met { "met" } else { "MISSED" };
             writeln!(f, "{met:6}  {found:>5}  {bound:8}  {what}")?;
