@@ -63,7 +63,7 @@ use std::time::Duration;
 
 pub use error::{Error, FileKind};
 pub(crate) use file::Digest;
-pub use path::{InvalidFile, NodePath, WantedFile};
+pub use path::{InvalidFile, NodePath, STATE, WantedFile};
 pub use restore::{Kept, Restored};
 pub use root::HostRoot;
 

@@ -6,6 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use pullwright_agent::transaction::{Error, HostRoot, Recovery, Switched, Transactions, Undone, WantedFile};
+use pullwright_agent::update::UpdateError;
+
+use crate::updating;
 
 /// The first configuration: new files, some in new folders, a program, and files in place of others.
 pub(crate) fn a() -> Vec<WantedFile> {
@@ -46,7 +49,14 @@ pub(crate) fn run(deed: &str, root: &Path) -> ExitCode {
     }
 }
 
-fn done(deed: &str, root: &Path) -> Result<(), Error> {
+fn done(deed: &str, root: &Path) -> Result<(), UpdateError> {
+    match deed.strip_prefix("update-") {
+        Some(name) => updating::run(name, root),
+        None => Ok(switched(deed, root)?),
+    }
+}
+
+fn switched(deed: &str, root: &Path) -> Result<(), Error> {
     let mut transactions = Transactions::open(HostRoot::open(root)?, Duration::ZERO)?;
     if deed == "restore" {
         return restore(transactions);

@@ -17,6 +17,7 @@ mod state;
 mod switching;
 mod synced;
 mod traced;
+mod updating;
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;
@@ -76,6 +77,10 @@ const TESTS: &[Test] = tests! {
         at_each_system_call_of_restoring,
         at_each_system_call_of_finishing,
         at_each_system_call_of_undoing;
+    updating:
+        killed_at_each_system_call_of_one_that_works,
+        killed_at_each_system_call_of_one_that_does_not,
+        killed_at_each_system_call_of_taking_it_away;
     synced:
         one_thing_is_on_disk_before_the_next_begins;
     failing:
