@@ -96,12 +96,9 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "operator",
-        &["api", "documents", "engine", "findings", "flags", "nodeconfig"],
+        &["api", "daemon", "documents", "engine", "findings", "flags", "nodeconfig"],
         &[
             "futures-util",
-            "http-body-util",
-            "hyper",
-            "hyper-util",
             "k8s-openapi",
             "kube",
             "prometheus-client",
@@ -113,7 +110,6 @@ const SHIPPED: &[(&str, &[&str], &[&str])] = &[
             "thiserror",
             "tokio",
             "tracing",
-            "tracing-subscriber",
         ],
     ),
     (

@@ -32,7 +32,8 @@ impl Cluster<'_, '_> {
         }
         self.apply_manifest("plugin/nodes-may-request-tokens.yaml")?;
         let operator = Image::running(&["/usr/bin/pullwright-operator"]).user(65_532);
-        let operator = operator.program("/usr/bin/pullwright-operator", &self.stripped("pullwright-operator")?)?;
+        let operator =
+            operator.program("/usr/bin/pullwright-operator", &self.stripped("pullwright-operator")?)?;
         self.0.load_image("pullwright-operator:0.1.0", &operator)?;
         self.load_agent("0.1.0", "")?;
         for file in ["namespace", "rbac", "admission-policy", "daemonset"] {
@@ -91,7 +92,8 @@ impl Cluster<'_, '_> {
 
     /// Applies a manifest with the images from the registry that this cluster has, as every administrator sets his own.
     fn apply_manifest(&self, path: &str) -> Outcome {
-        let text = fs::read_to_string(deploy().join(path))?.replace("image: pullwright-", "image: 127.0.0.1:4999/pullwright-");
+        let text = fs::read_to_string(deploy().join(path))?
+            .replace("image: pullwright-", "image: 127.0.0.1:4999/pullwright-");
         Ok(self.0.kubectl().apply(&text)?)
     }
 

@@ -22,10 +22,22 @@ pub(crate) const LOGIN: Login = Login { user: "mirroruser", password: "mirrorpas
 
 /// In this order, since they share a node.
 const CASES: [SystemdCase; 4] = [
-    SystemdCase { name: "api_objects_become_a_pull_through_the_mirror", runtimes: EACH, play: roll_out::first },
-    SystemdCase { name: "a_changed_mirror_set_restarts_nothing", runtimes: EACH, play: roll_out::changed_mirror },
+    SystemdCase {
+        name: "api_objects_become_a_pull_through_the_mirror",
+        runtimes: EACH,
+        play: roll_out::first,
+    },
+    SystemdCase {
+        name: "a_changed_mirror_set_restarts_nothing",
+        runtimes: EACH,
+        play: roll_out::changed_mirror,
+    },
     SystemdCase { name: "what_stops_the_kubelet_is_rolled_back", runtimes: EACH, play: roll_out::broken },
-    SystemdCase { name: "without_the_objects_every_file_is_as_before", runtimes: EACH, play: roll_out::removed },
+    SystemdCase {
+        name: "without_the_objects_every_file_is_as_before",
+        runtimes: EACH,
+        play: roll_out::removed,
+    },
 ];
 
 fn main() -> ExitCode {

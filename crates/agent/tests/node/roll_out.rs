@@ -56,13 +56,24 @@ pub(crate) fn broken(node: &SystemdNode<'_>) -> Outcome {
     let before = cluster.updated(None)?;
     let files = node.snapshot(&FOLDERS)?;
     // Nobody but this test decides now.
-    cluster.kubectl(&["--namespace=pullwright-system", "scale", "deployment/pullwright-operator", "--replicas=0"])?;
-    cluster.kubectl(&["--namespace=pullwright-system", "wait", "--for=delete", "pod", "--selector=app.kubernetes.io/name=pullwright-operator", "--timeout=120s"])?;
+    cluster.kubectl(&[
+        "--namespace=pullwright-system",
+        "scale",
+        "deployment/pullwright-operator",
+        "--replicas=0",
+    ])?;
+    cluster.kubectl(&[
+        "--namespace=pullwright-system",
+        "wait",
+        "--for=delete",
+        "pod",
+        "--selector=app.kubernetes.io/name=pullwright-operator",
+        "--timeout=120s",
+    ])?;
     let good = cluster.get(&["nodeconfigurations", &before])?;
     let config = good["spec"]["credentialProviderConfig"].as_str().unwrap_or_default();
     let mut spec: pullwright_api::NodeConfigurationSpec = serde_json::from_value(good["spec"].clone())?;
-    spec.credential_provider_config =
-        Some(format!("{}- name: no-such-program\n{}", config, PROVIDER));
+    spec.credential_provider_config = Some(format!("{}- name: no-such-program\n{}", config, PROVIDER));
     let object = spec.into_object();
     let name = object.metadata.name.clone().unwrap_or_default();
     cluster.apply(&serde_json::to_value(&object)?)?;
@@ -74,9 +85,17 @@ pub(crate) fn broken(node: &SystemdNode<'_>) -> Outcome {
     assert!(message.contains("the kubelet"), "{message}");
     assert_eq!(state["status"]["configuration"], before.as_str());
     node.wait_ready()?;
-    assert_eq!(node.snapshot(&FOLDERS[..3])?, files.into_iter().filter(|(path, _)| !path.starts_with(FOLDERS[3])).collect());
+    assert_eq!(
+        node.snapshot(&FOLDERS[..3])?,
+        files.into_iter().filter(|(path, _)| !path.starts_with(FOLDERS[3])).collect()
+    );
     // The operator takes it back, and all is well.
-    cluster.kubectl(&["--namespace=pullwright-system", "scale", "deployment/pullwright-operator", "--replicas=2"])?;
+    cluster.kubectl(&[
+        "--namespace=pullwright-system",
+        "scale",
+        "deployment/pullwright-operator",
+        "--replicas=2",
+    ])?;
     assert_eq!(cluster.updated(None)?, before);
     Ok(())
 }
@@ -88,7 +107,9 @@ pub(crate) fn removed(node: &SystemdNode<'_>) -> Outcome {
     let cluster = Cluster(node);
     cluster.kubectl(&["delete", "imagetagmirrorsets,criocredentialproviderconfigs", "--all"])?;
     cluster.node_state("the node has nothing of ours", |state| {
-        state["spec"]["configuration"].is_null() && state["status"]["configuration"].is_null() && reason(state) == "Applied"
+        state["spec"]["configuration"].is_null()
+            && state["status"]["configuration"].is_null()
+            && reason(state) == "Applied"
     })?;
     node.wait_ready()?;
     let (before, after) = (BEFORE.get().unwrap(), node.snapshot(&FOLDERS)?);

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{ApiResource, ListParams};
 use kube::{Api, Client, ResourceExt as _};
 use pullwright_api::{NodeConfiguration, NodeRuntime, NodeState, names};
+use pullwright_daemon::message;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -16,7 +17,7 @@ use super::discover::READS_WITHIN;
 use super::facts::NodeStateFacts;
 use super::observed::{Observed, ObservedDelivery, OwnConfiguration, last_rolled_out};
 use crate::cache::ObjectKey;
-use crate::category::{Category, message};
+use crate::category::Category;
 use crate::rollout::{
     Assignment, NodeStates, Pace, PacedNodes, Proof, Revision, RolloutNode, RolloutPolicy, RolloutStage,
     SHOWN_WITHIN, plan,
