@@ -171,6 +171,8 @@ fn run(node: &SystemdNode<'_>, name: &str, image: &str, command: &[&str]) -> Out
     );
     spec["volumes"] = json!([{"name": "host", "hostPath": {"path": "/"}}]);
     spec["hostNetwork"] = true.into();
+    // systemctl gives up if it cannot see the process that it talks to.
+    spec["hostPID"] = true.into();
     let object = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec,
     });
