@@ -8,6 +8,7 @@ mod mirrors;
 mod namespaces;
 mod provider;
 mod root;
+mod runc;
 mod runtime;
 mod site;
 mod systemd;
@@ -101,7 +102,7 @@ impl<'r> Node<'r> {
     /// Starts a node in `root` and waits until it is Ready.
     pub fn start(root: &'r Root, options: &Options) -> Result<Self, Error> {
         let program = image::compile(&root.path().join("program"))?;
-        let init = Init { command: vec![program.display().to_string()], own_folders: "etc var" };
+        let init = Init { command: vec![program.display().to_string()], own_folders: "etc opt var" };
         let mut site = Site::start(root, program, &init)?;
         cgroups::add(&root.cgroup(), site.init())?;
         if options.controller_manager {

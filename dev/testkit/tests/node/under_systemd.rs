@@ -102,7 +102,7 @@ fn from_a_pod(node: &SystemdNode<'_>) -> Outcome {
 
 /// What the node agent does: files on the node by way of the Pod's mount of it, and systemd told of them.
 fn install(node: &SystemdNode<'_>) -> Outcome {
-    let folders = ["/etc", "/opt", "/usr/lib/systemd/system"];
+    let folders = ["/etc", "/opt/extra", "/usr/lib/systemd/system"];
     let before = node.snapshot(&folders)?;
     let unit = "[Service]\\nExecStart=/bin/sleep infinity\\nPrivateTmp=yes\\n[Install]\\nWantedBy=multi-user.target\\n";
     let script = format!(
