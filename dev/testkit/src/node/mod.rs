@@ -22,7 +22,6 @@ use std::{
 
 use rustix::process::Signal;
 
-use self::{namespaces::Init, runtime::Layout};
 pub use self::{
     mirrors::Mirror,
     provider::Provider,
@@ -31,6 +30,7 @@ pub use self::{
     site::Site,
     systemd::{Kind, Snapshot, SnapshotEntry, SystemdNode, SystemdOptions, UnitState},
 };
+use self::{namespaces::Init, runtime::Layout};
 use crate::{
     Error,
     error::Doing,
@@ -151,7 +151,8 @@ impl<'r> Node<'r> {
 
     /// Starts the runtime and waits until it serves.
     pub fn start_runtime(&self) -> Result<(), Error> {
-        let runtime = self.options.runtime.start(self.place(), &self.runtime_config(), &self.root().join("logs"))?;
+        let runtime =
+            self.options.runtime.start(self.place(), &self.runtime_config(), &self.root().join("logs"))?;
         self.runtime.replace(Some(runtime));
         Ok(())
     }

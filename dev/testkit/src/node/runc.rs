@@ -25,7 +25,8 @@ exec @RUNC@ "$@"
 pub(super) fn for_crio(root: &Path) -> Result<PathBuf, Error> {
     let runc = find("runc")?;
     let own = capabilities(None).map_err(Into::into).doing("reading", Path::new("capabilities"))?.permitted;
-    let lacking: Vec<_> = (CapabilitySet::all() - own).iter_names().map(|(name, _)| format!("CAP_{name}")).collect();
+    let lacking: Vec<_> =
+        (CapabilitySet::all() - own).iter_names().map(|(name, _)| format!("CAP_{name}")).collect();
     if lacking.is_empty() {
         return Ok(runc);
     }
@@ -40,4 +41,22 @@ pub(super) fn for_crio(root: &Path) -> Result<PathBuf, Error> {
 fn take(words: &[String]) -> String {
     let each = words.iter().map(|word| format!(r#"s/"{word}",//g;s/,"{word}"//g;s/"{word}"//g"#));
     each.collect::<Vec<_>>().join(";")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::process::Place;
+
+    #[test]
+    fn a_word_is_taken_from_wherever_it_stands_in_a_list() {
+        for (list, left) in [
+            (r#"["CAP_A","CAP_B"]"#, r#"["CAP_B"]"#),
+            (r#"["CAP_B","CAP_A","CAP_AB"]"#, r#"["CAP_B","CAP_AB"]"#),
+            (r#"["CAP_B","CAP_A"]"#, r#"["CAP_B"]"#),
+            (r#"["CAP_A"]"#, "[]"),
+        ] {
+            let script = format!("echo '{list}' | sed '{}'", super::take(&["CAP_A".to_owned()]));
+            assert_eq!(Place::Host.run("sh", &["-c", &script]).unwrap().trim(), left);
+        }
+    }
 }
