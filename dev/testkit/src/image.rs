@@ -96,7 +96,8 @@ impl Image {
             "schemaVersion": 2,
             "manifests": [descriptor("manifest.v1+json", &put(layout, manifest.as_bytes())?, manifest.len())],
         });
-        for (file, content) in [("index.json", index), ("oci-layout", json!({"imageLayoutVersion": "1.0.0"}))] {
+        for (file, content) in [("index.json", index), ("oci-layout", json!({"imageLayoutVersion": "1.0.0"}))]
+        {
             let path = layout.join(file);
             fs::write(&path, content.to_string()).doing("writing", &path)?;
         }
@@ -163,4 +164,22 @@ fn put(layout: &Path, content: &[u8]) -> Result<String, Error> {
 
 fn descriptor(kind: &str, digest: &str, size: usize) -> Value {
     json!({"mediaType": format!("application/vnd.oci.image.{kind}"), "digest": digest, "size": size})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Image, Path};
+
+    #[test]
+    fn a_program_comes_with_its_loader_and_its_libraries_and_folders_come_first() {
+        let image = Image::running(&["/bin/sh"]).program("/bin/sh", Path::new("/bin/sh")).unwrap();
+        let layer = image.layer().unwrap();
+        let mut archive = tar::Archive::new(layer.as_slice());
+        let entries = archive.entries().unwrap().map(|entry| entry.unwrap());
+        let paths: Vec<_> = entries.map(|entry| entry.path().unwrap().display().to_string()).collect();
+        let position = |path: &str| paths.iter().position(|other| other == path);
+        assert!(position("bin").unwrap() < position("bin/sh").unwrap(), "{paths:?}");
+        assert!(paths.iter().any(|path| path.contains("/ld-linux")), "{paths:?}");
+        assert!(paths.iter().any(|path| path.ends_with("/libc.so.6")), "{paths:?}");
+    }
 }

@@ -93,7 +93,11 @@ fn parse(mut options: &[&str]) -> Outcome<Wanted> {
         };
     }
     if systemd {
-        return if plugin.is_none() { Ok(Wanted { runtime, by: StartedBy::Systemd }) } else { Err(USAGE.into()) };
+        return if plugin.is_none() {
+            Ok(Wanted { runtime, by: StartedBy::Systemd })
+        } else {
+            Err(USAGE.into())
+        };
     }
     let usual = || match runtime {
         Runtime::ContainerdWithImages => find("crio-credential-provider"),

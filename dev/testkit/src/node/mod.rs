@@ -8,6 +8,7 @@ mod mirrors;
 mod namespaces;
 mod provider;
 mod root;
+mod runc;
 mod runtime;
 mod site;
 mod systemd;
@@ -21,7 +22,6 @@ use std::{
 
 use rustix::process::Signal;
 
-use self::{namespaces::Init, runtime::Layout};
 pub use self::{
     mirrors::Mirror,
     provider::Provider,
@@ -30,6 +30,7 @@ pub use self::{
     site::Site,
     systemd::{Kind, Snapshot, SnapshotEntry, SystemdNode, SystemdOptions, UnitState},
 };
+use self::{namespaces::Init, runtime::Layout};
 use crate::{
     Error,
     error::Doing,
@@ -101,7 +102,7 @@ impl<'r> Node<'r> {
     /// Starts a node in `root` and waits until it is Ready.
     pub fn start(root: &'r Root, options: &Options) -> Result<Self, Error> {
         let program = image::compile(&root.path().join("program"))?;
-        let init = Init { command: vec![program.display().to_string()], own_folders: "etc var" };
+        let init = Init { command: vec![program.display().to_string()], own_folders: "etc opt var" };
         let mut site = Site::start(root, program, &init)?;
         cgroups::add(&root.cgroup(), site.init())?;
         if options.controller_manager {
@@ -150,7 +151,8 @@ impl<'r> Node<'r> {
 
     /// Starts the runtime and waits until it serves.
     pub fn start_runtime(&self) -> Result<(), Error> {
-        let runtime = self.options.runtime.start(self.place(), &self.runtime_config(), &self.root().join("logs"))?;
+        let runtime =
+            self.options.runtime.start(self.place(), &self.runtime_config(), &self.root().join("logs"))?;
         self.runtime.replace(Some(runtime));
         Ok(())
     }

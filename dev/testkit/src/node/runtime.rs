@@ -4,7 +4,7 @@ use std::{fmt, path::Path, str::FromStr, time::Duration};
 
 use crate::{
     Error,
-    node::{GLOBAL_AUTH_FILE, image_service, mirrors::HOSTS_FOLDER, render, system},
+    node::{GLOBAL_AUTH_FILE, image_service, mirrors::HOSTS_FOLDER, render, runc, system},
     process::{Place, Service},
     programs::find,
 };
@@ -77,15 +77,15 @@ impl Runtime {
             ("ROOT", layout.root.display().to_string()),
             ("SOCKET", layout.socket.into()),
             ("PAUSE", format!("{system}/pause:1")),
-            ("RUNC", program("runc")?),
         ];
         let template = match self {
             Self::Containerd | Self::ContainerdWithImages => {
-                values.push(("HOSTS", layout.hosts.into()));
+                values.extend([("RUNC", program("runc")?), ("HOSTS", layout.hosts.into())]);
                 include_str!("containerd.toml")
             }
             Self::Crio => {
                 values.extend([
+                    ("RUNC", runc::for_crio(layout.root)?.display().to_string()),
                     ("PINNS", program("pinns")?),
                     ("CONMON", program("conmon")?),
                     ("GLOBAL", GLOBAL_AUTH_FILE.into()),

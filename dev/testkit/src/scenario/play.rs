@@ -55,9 +55,11 @@ struct Count {
 /// Without `--runtime`, it plays all runtimes whose programs are installed. The state of failed scenarios goes below
 /// `dumps`.
 pub fn play(cases: &[Case], dumps: &Path, options: impl Fn(Runtime) -> Result<Options, Error>) -> ExitCode {
-    on_each_runtime(cases, |case| (case.name, case.runtimes), |runtime, cases, count| {
-        play_on(runtime, cases, dumps, &options, count)
-    })
+    on_each_runtime(
+        cases,
+        |case| (case.name, case.runtimes),
+        |runtime, cases, count| play_on(runtime, cases, dumps, &options, count),
+    )
 }
 
 /// Like [`play`], on nodes under systemd: all cases of a runtime share one, in their order.
@@ -66,9 +68,11 @@ pub fn play_under_systemd(
     dumps: &Path,
     options: impl Fn(Runtime) -> Result<SystemdOptions, Error>,
 ) -> ExitCode {
-    on_each_runtime(cases, |case| (case.name, case.runtimes), |runtime, cases, count| {
-        play_under_systemd_on(runtime, cases, dumps, &options, count)
-    })
+    on_each_runtime(
+        cases,
+        |case| (case.name, case.runtimes),
+        |runtime, cases, count| play_under_systemd_on(runtime, cases, dumps, &options, count),
+    )
 }
 
 /// Chooses the runtimes and cases that the command line asks for, plays them, and reports.
@@ -136,7 +140,11 @@ fn play_on(
     count: &mut Count,
 ) -> Result<(), Error> {
     let root = claim(&format!("test-{}-{runtime}", process::id()))?;
-    let node = started(Node::start(&root, &options(runtime)?), &root, &dumps.join(format!("{runtime}-does-not-start")))?;
+    let node = started(
+        Node::start(&root, &options(runtime)?),
+        &root,
+        &dumps.join(format!("{runtime}-does-not-start")),
+    )?;
     println!("{runtime}: {}", laps(&node));
     for case in cases {
         if play_case(&node, case, dumps)? {

@@ -100,8 +100,9 @@ fn main() -> ExitCode {
         options.kubelet.push_str("registryPullQPS: 0");
         Ok(options)
     });
-    let under_systemd = play_under_systemd(&under_systemd::CASES, Path::new(env!("CARGO_TARGET_TMPDIR")), |runtime| {
-        Ok(SystemdOptions::new(runtime))
-    });
+    let under_systemd =
+        play_under_systemd(&under_systemd::CASES, Path::new(env!("CARGO_TARGET_TMPDIR")), |runtime| {
+            Ok(SystemdOptions::new(runtime))
+        });
     if on_a_node == ExitCode::SUCCESS { under_systemd } else { on_a_node }
 }

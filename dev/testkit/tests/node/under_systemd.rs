@@ -20,12 +20,36 @@ const CONTAINERD: &[Runtime] = &[Runtime::Containerd];
 
 pub(crate) const CASES: [SystemdCase; 7] = [
     SystemdCase { name: "systemd_restarts_a_killed_kubelet", runtimes: EACH, play: killed_kubelet },
-    SystemdCase { name: "under_systemd_workloads_run_and_reach_the_api_server", runtimes: EACH, play: workloads },
-    SystemdCase { name: "under_systemd_restarted_units_leave_containers_running", runtimes: EACH, play: restarts },
-    SystemdCase { name: "under_systemd_a_pod_restarts_the_kubelet_and_survives", runtimes: EACH, play: from_a_pod },
-    SystemdCase { name: "under_systemd_a_pod_installs_a_unit_and_takes_it_back", runtimes: EACH, play: install },
-    SystemdCase { name: "under_systemd_the_node_survives_its_api_server", runtimes: CONTAINERD, play: api_server },
-    SystemdCase { name: "under_systemd_a_killed_node_leaves_nothing", runtimes: EACH, play: at_hand::killed_under_systemd },
+    SystemdCase {
+        name: "under_systemd_workloads_run_and_reach_the_api_server",
+        runtimes: EACH,
+        play: workloads,
+    },
+    SystemdCase {
+        name: "under_systemd_restarted_units_leave_containers_running",
+        runtimes: EACH,
+        play: restarts,
+    },
+    SystemdCase {
+        name: "under_systemd_a_pod_restarts_the_kubelet_and_survives",
+        runtimes: EACH,
+        play: from_a_pod,
+    },
+    SystemdCase {
+        name: "under_systemd_a_pod_installs_a_unit_and_takes_it_back",
+        runtimes: EACH,
+        play: install,
+    },
+    SystemdCase {
+        name: "under_systemd_the_node_survives_its_api_server",
+        runtimes: CONTAINERD,
+        play: api_server,
+    },
+    SystemdCase {
+        name: "under_systemd_a_killed_node_leaves_nothing",
+        runtimes: EACH,
+        play: at_hand::killed_under_systemd,
+    },
 ];
 
 fn killed_kubelet(node: &SystemdNode<'_>) -> Outcome {
@@ -38,14 +62,14 @@ fn killed_kubelet(node: &SystemdNode<'_>) -> Outcome {
     Ok(())
 }
 
-/// A DaemonSet and a Deployment get Pods, and these reach the API server as in any cluster: on the node's network and on that of
+/// Workloads get Pods, and these reach the API server as in any cluster: on the node's network and on that of
 /// Pods.
 fn workloads(node: &SystemdNode<'_>) -> Outcome {
     let client = Image::running(&["/kubectl", "get", "--raw", "/readyz"]).user(65532);
     let client = node.load_image("client:1", &client.program("/kubectl", &find("kubectl")?)?)?;
     node.push("system", "workload:1")?;
     for (kind, host_network) in [("DaemonSet", true), ("Deployment", false)] {
-        let mut pod = pod(json!({"name": "main", "image": "127.0.0.1:4999/workload:1"}));
+        let mut pod = pod(&json!({"name": "main", "image": "127.0.0.1:4999/workload:1"}));
         pod["hostNetwork"] = host_network.into();
         pod["securityContext"] = json!({"runAsNonRoot": true});
         pod["containers"][0]["securityContext"] = json!({"runAsUser": 1000});
@@ -102,7 +126,7 @@ fn from_a_pod(node: &SystemdNode<'_>) -> Outcome {
 
 /// What the node agent does: files on the node by way of the Pod's mount of it, and systemd told of them.
 fn install(node: &SystemdNode<'_>) -> Outcome {
-    let folders = ["/etc", "/opt", "/usr/lib/systemd/system"];
+    let folders = ["/etc", "/opt/extra", "/usr/lib/systemd/system"];
     let before = node.snapshot(&folders)?;
     let unit = "[Service]\\nExecStart=/bin/sleep infinity\\nPrivateTmp=yes\\n[Install]\\nWantedBy=multi-user.target\\n";
     let script = format!(
@@ -145,7 +169,7 @@ fn api_server(node: &SystemdNode<'_>) -> Outcome {
 
 /// Waits until a unit runs again, and not as before.
 fn other_run(node: &SystemdNode<'_>, unit: &str, before: &UnitState) -> Result<UnitState, Box<dyn Error>> {
-    let after = wait_until(&format!("{unit} runs anew"), Duration::from_secs(60), || {
+    let after = wait_until(&format!("{unit} runs anew"), Duration::from_mins(1), || {
         let state = node.unit(unit).map_err(|error| error.to_string())?;
         let anew = state.active == "active" && state.invocation_id != before.invocation_id;
         if anew { Ok(state) } else { Err(format!("{state:?}")) }
@@ -163,14 +187,14 @@ fn node_image(node: &SystemdNode<'_>) -> Result<String, Box<dyn Error>> {
 
 /// Runs a Pod that may change the node, and waits until it is Ready.
 fn run(node: &SystemdNode<'_>, name: &str, image: &str, command: &[&str]) -> Outcome {
-    let mut spec = pod(
-        json!({
-            "name": "main", "image": image, "command": command, "securityContext": {"privileged": true},
-            "volumeMounts": [{"name": "host", "mountPath": "/host", "mountPropagation": "HostToContainer"}],
-        }),
-    );
+    let mut spec = pod(&json!({
+        "name": "main", "image": image, "command": command, "securityContext": {"privileged": true},
+        "volumeMounts": [{"name": "host", "mountPath": "/host", "mountPropagation": "HostToContainer"}],
+    }));
     spec["volumes"] = json!([{"name": "host", "hostPath": {"path": "/"}}]);
     spec["hostNetwork"] = true.into();
+    // systemctl gives up if it cannot see the process that it talks to.
+    spec["hostPID"] = true.into();
     let object = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec,
     });
@@ -180,7 +204,7 @@ fn run(node: &SystemdNode<'_>, name: &str, image: &str, command: &[&str]) -> Out
     Ok(())
 }
 
-fn pod(container: Value) -> Value {
+fn pod(container: &Value) -> Value {
     json!({"containers": [container], "terminationGracePeriodSeconds": 1, "tolerations": [{"operator": "Exists"}]})
 }
 

@@ -79,9 +79,9 @@ impl<'r> SystemdNode<'r> {
         let console = Console::open(&logs.join("systemd.log"))?;
         units::write_seed(path, options.runtime)?;
         let mut site = Site::start(root, program, &init(root, &console.path))?;
-        site.control_plane_mut().start_controller_manager()?;
-        site.control_plane_mut().start_scheduler()?;
         site.lap("control plane");
+        site.control_plane_mut().begin_controller_manager()?;
+        site.control_plane_mut().start_scheduler()?;
         let wanted = site.start_registries(&options.registries)?;
         mirrors::write(&path.join("files"), &wanted, &[], &options.registries_conf)?;
         let mut node = Self { site, _console: console, options: options.clone() };
@@ -95,6 +95,8 @@ impl<'r> SystemdNode<'r> {
         node.systemctl(&["enable", "--now", "kubelet.service"])?;
         node.wait_ready()?;
         node.site.lap("node Ready");
+        node.control_plane().wait_for_controllers()?;
+        node.site.lap("controllers");
         Ok(node)
     }
 

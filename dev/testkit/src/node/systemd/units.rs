@@ -67,11 +67,9 @@ pub(super) fn write_seed(root: &Path, runtime: Runtime) -> Result<(), Error> {
     seed.program("kubelet")?;
 
     let (config, service, programs) = match runtime {
-        Runtime::Containerd | Runtime::ContainerdWithImages => (
-            CONTAINERD_CONFIG,
-            include_str!("containerd.service"),
-            ["containerd", "containerd-shim-runc-v2"],
-        ),
+        Runtime::Containerd | Runtime::ContainerdWithImages => {
+            (CONTAINERD_CONFIG, include_str!("containerd.service"), ["containerd", "containerd-shim-runc-v2"])
+        }
         Runtime::Crio => (CRIO_CONFIG, include_str!("crio.service"), ["crio", "pinns"]),
     };
     unit(of_runtime(runtime), service)?;
@@ -107,6 +105,10 @@ impl Seed {
     fn program(&self, name: &str) -> Result<(), Error> {
         self.folder("usr/bin")?;
         let (program, link) = (find(name)?, self.folder.join("usr/bin").join(name));
-        if program.starts_with("/usr/bin") { Ok(()) } else { symlink(&program, &link).doing("linking", &link) }
+        if program.starts_with("/usr/bin") {
+            Ok(())
+        } else {
+            symlink(&program, &link).doing("linking", &link)
+        }
     }
 }
