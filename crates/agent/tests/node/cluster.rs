@@ -17,7 +17,7 @@ use crate::LOGIN;
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 /// What an update on the node may change, and has to give back.
-pub(crate) const FOLDERS: [&str; 4] = ["/etc", "/opt", "/usr/lib/systemd", "/var/lib/pullwright"];
+pub(crate) const FOLDERS: [&str; 4] = ["/etc", "/opt/pullwright", "/usr/lib/systemd", "/var/lib/pullwright"];
 
 /// The cluster of a node.
 pub(crate) struct Cluster<'n, 'r>(pub(crate) &'n SystemdNode<'r>);

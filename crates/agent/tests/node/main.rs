@@ -6,42 +6,41 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test says no by a panic")]
 
 mod cluster;
+mod pulls;
 mod roll_out;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use pullwright_testkit::node::{Runtime, SystemdOptions};
+use pullwright_testkit::node::{Runtime, SystemdNode, SystemdOptions};
 use pullwright_testkit::registry::{Login, Registry};
 use pullwright_testkit::scenario::{SystemdCase, play_under_systemd};
+
+use crate::cluster::Outcome;
 
 const EACH: &[Runtime] = &[Runtime::Containerd, Runtime::Crio];
 
 /// Who may use the mirrors. The namespace `team` has both in one Secret.
 pub(crate) const LOGIN: Login = Login { user: "mirroruser", password: "mirrorpass" };
 
+/// A case: what it shows, and itself.
+type Row = (&'static str, fn(&SystemdNode<'_>) -> Outcome);
+
 /// In this order, since they share a node.
-const CASES: [SystemdCase; 4] = [
-    SystemdCase {
-        name: "api_objects_become_a_pull_through_the_mirror",
-        runtimes: EACH,
-        play: roll_out::first,
-    },
-    SystemdCase {
-        name: "a_changed_mirror_set_restarts_nothing",
-        runtimes: EACH,
-        play: roll_out::changed_mirror,
-    },
-    SystemdCase { name: "what_stops_the_kubelet_is_rolled_back", runtimes: EACH, play: roll_out::broken },
-    SystemdCase {
-        name: "without_the_objects_every_file_is_as_before",
-        runtimes: EACH,
-        play: roll_out::removed,
-    },
+const ROWS: [Row; 8] = [
+    ("api_objects_become_a_pull_through_the_mirror", roll_out::first),
+    ("a_changed_mirror_set_restarts_nothing", roll_out::changed_mirror),
+    ("what_stops_the_kubelet_is_rolled_back", roll_out::broken),
+    ("a_newer_agent_and_back_fail_no_pull", pulls::upgrade),
+    ("a_burst_of_pods_survives_a_roll_out_and_a_roll_back", pulls::burst),
+    ("an_api_server_that_is_away_is_waited_for", pulls::api_server_away),
+    ("a_killed_agent_goes_on_when_it_is_back", pulls::killed),
+    ("without_the_objects_every_file_is_as_before", roll_out::removed),
 ];
 
 fn main() -> ExitCode {
-    play_under_systemd(&CASES, Path::new(env!("CARGO_TARGET_TMPDIR")), |runtime| {
+    let cases = ROWS.map(|(name, play)| SystemdCase { name, runtimes: EACH, play });
+    play_under_systemd(&cases, Path::new(env!("CARGO_TARGET_TMPDIR")), |runtime| {
         let mirror = |name, port| Registry { name, port, logins: vec![LOGIN], tls: true };
         let mut options = SystemdOptions::new(runtime);
         options.registries = vec![mirror("mirror", 5000), mirror("other", 5001)];

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use pullwright_api::NodeConfigurationSpec;
 use pullwright_testkit::node::{NAME, Snapshot, SystemdNode};
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use crate::cluster::{Cluster, FOLDERS, Outcome, ready, reason};
 /// The node's files before anything of ours was there.
 static BEFORE: OnceLock<Snapshot> = OnceLock::new();
 
-const KUBELET: &str = "kubelet.service";
+pub(crate) const KUBELET: &str = "kubelet.service";
 
 /// Apply the objects; the agent rolls out; the kubelet restarts with the plugin; a Pod pulls through the mirror with its namespace's
 /// Secret.
@@ -55,31 +56,7 @@ pub(crate) fn broken(node: &SystemdNode<'_>) -> Outcome {
     let cluster = Cluster(node);
     let before = cluster.updated(None)?;
     let files = node.snapshot(&FOLDERS)?;
-    // Nobody but this test decides now.
-    cluster.kubectl(&[
-        "--namespace=pullwright-system",
-        "scale",
-        "deployment/pullwright-operator",
-        "--replicas=0",
-    ])?;
-    cluster.kubectl(&[
-        "--namespace=pullwright-system",
-        "wait",
-        "--for=delete",
-        "pod",
-        "--selector=app.kubernetes.io/name=pullwright-operator",
-        "--timeout=120s",
-    ])?;
-    let good = cluster.get(&["nodeconfigurations", &before])?;
-    let config = good["spec"]["credentialProviderConfig"].as_str().unwrap_or_default();
-    let mut spec: pullwright_api::NodeConfigurationSpec = serde_json::from_value(good["spec"].clone())?;
-    spec.credential_provider_config = Some(format!("{}- name: no-such-program\n{}", config, PROVIDER));
-    let object = spec.into_object();
-    let name = object.metadata.name.clone().unwrap_or_default();
-    cluster.apply(&serde_json::to_value(&object)?)?;
-    let told = json!({"spec": {"configuration": name}}).to_string();
-    cluster.kubectl(&["patch", "nodestates", NAME, "--type=merge", "--patch", &told])?;
-
+    break_configuration(&cluster, &before)?;
     let state = cluster.node_state("the node says why", |state| reason(state) == "RolledBack")?;
     let message = ready(&state)["message"].as_str().unwrap_or_default().to_owned();
     assert!(message.contains("the kubelet"), "{message}");
@@ -100,7 +77,33 @@ pub(crate) fn broken(node: &SystemdNode<'_>) -> Outcome {
     Ok(())
 }
 
-const PROVIDER: &str = "  apiVersion: credentialprovider.kubelet.k8s.io/v1\n  matchImages: [example.com]\n  defaultCacheDuration: 0s\n";
+/// Tells the node to have what it has now, and a provider without a program. Nobody but the test decides from here on.
+pub(crate) fn break_configuration(cluster: &Cluster<'_, '_>, good: &str) -> Outcome {
+    operators(cluster, 0)?;
+    let good = cluster.get(&["nodeconfigurations", good])?;
+    let config = good["spec"]["credentialProviderConfig"].as_str().unwrap_or_default();
+    let mut spec: NodeConfigurationSpec = serde_json::from_value(good["spec"].clone())?;
+    spec.credential_provider_config = Some(format!("{config}{PROVIDER}"));
+    let object = spec.into_object();
+    let told = json!({"spec": {"configuration": object.metadata.name}}).to_string();
+    cluster.apply(&serde_json::to_value(&object)?)?;
+    cluster.kubectl(&["patch", "nodestates", NAME, "--type=merge", "--patch", &told])?;
+    Ok(())
+}
+
+const PROVIDER: &str = "- name: no-such-program\n  apiVersion: credentialprovider.kubelet.k8s.io/v1\n  matchImages: [example.com]\n  defaultCacheDuration: 0s\n";
+
+/// Has so many operators run.
+pub(crate) fn operators(cluster: &Cluster<'_, '_>, count: usize) -> Outcome {
+    let replicas = format!("--replicas={count}");
+    cluster.kubectl(&["--namespace=pullwright-system", "scale", "deployment/pullwright-operator", &replicas])?;
+    if count == 0 {
+        let all = "--selector=app.kubernetes.io/name=pullwright-operator";
+        let gone = ["--namespace=pullwright-system", "wait", "--for=delete", "pod", all, "--timeout=120s"];
+        cluster.kubectl(&gone)?;
+    }
+    Ok(())
+}
 
 /// Uninstalling leaves nothing.
 pub(crate) fn removed(node: &SystemdNode<'_>) -> Outcome {
