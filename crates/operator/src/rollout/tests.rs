@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{
     MaxUnavailable, NodeStates, ObservedState, Pace, Progress, Proof, Revision, RolloutNode, RolloutPlan,
-    RolloutPolicy, RolloutStage, SHOWN_WITHIN,
+    RolloutPolicy, RolloutStage, SHOWN_WITHIN, had_by_all,
 };
 use crate::nodes::{NodeFacts, NodeStateFacts};
 use crate::provider_config::Platform;
@@ -231,6 +231,18 @@ fn a_node_that_joins_never_tries() {
     let nodes = [node("a", Some("old"), Some("old")), fresh("b")];
     let plan = plan(&TWO, &revision("new", Proof::New, Some("old")), &nodes);
     assert_eq!(told(&plan), [("a", Some("new")), ("b", Some("old"))]);
+}
+
+#[test]
+fn what_all_nodes_have_is_known_whatever_is_wanted() {
+    let of = |nodes: &[RolloutNode]| had_by_all(nodes, NodeRuntime::Crio).map(str::to_owned);
+    let old = |name: &str| node(name, Some("old"), Some("old"));
+    let other = RolloutNode { runtime: NodeRuntime::K3s, ..node("k", Some("k3s"), Some("k3s")) };
+    assert_eq!(of(&[old("a"), old("b"), other]).as_deref(), Some("old"));
+    assert_eq!(of(&[old("a"), node("b", Some("new"), Some("old"))]), None);
+    assert_eq!(of(&[old("a"), fresh("b")]), None);
+    assert_eq!(of(&[old("a"), failed("b", "old", "old")]), None);
+    assert_eq!(of(&[]), None);
 }
 
 #[test]
