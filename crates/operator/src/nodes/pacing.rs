@@ -188,21 +188,16 @@ impl Pacing {
     ) -> Result<(), WriteError> {
         let kind = ApiResource::erase::<NodeState>(&());
         let body = node_state(node, assignment);
-        let result = match state {
-            Some(state) => {
-                let changes = json!({
-                    "metadata": {
-                        "labels": body["metadata"]["labels"], "ownerReferences": body["metadata"]["ownerReferences"],
-                    },
-                    "spec": {"configuration": assignment.configuration},
-                });
-                writer.change(&kind, &own_state(state), changes).await
+        let result = if let Some(state) = state {
+            let mut changes = json!({"spec": {"configuration": assignment.configuration}});
+            for field in ["labels", "ownerReferences"] {
+                changes["metadata"][field] = body["metadata"][field].clone();
             }
-            None => {
-                let key = ObjectKey { namespace: String::new(), name: node.name.clone() };
-                let wanted = WantedObject { key, content: Fingerprint::of(&body["spec"]), body };
-                writer.carry_out(&kind, &ObjectWrite::Create(wanted)).await
-            }
+            writer.change(&kind, &own_state(state), changes).await
+        } else {
+            let key = ObjectKey { namespace: String::new(), name: node.name.clone() };
+            let wanted = WantedObject { key, content: Fingerprint::of(&body["spec"]), body };
+            writer.carry_out(&kind, &ObjectWrite::Create(wanted)).await
         };
         let generation = match &result {
             Ok(generation) => generation.unwrap_or_default(),

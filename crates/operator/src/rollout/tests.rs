@@ -171,8 +171,8 @@ fn what_the_watch_does_not_show_yet_counts_until_it_does() {
     let paced = pace.observe(&[], &old);
     assert_eq!((paced.nodes.len(), paced.elsewhere), (0, 1));
     // It was told to the Node, not to another one of its name.
-    let none = NodeStates::new();
-    let paced = pace.observe(&[facts("a", "uid-b")], &none);
+    let empty = NodeStates::new();
+    let paced = pace.observe(&[facts("a", "uid-b")], &empty);
     assert_eq!((paced.nodes[0].state.clone(), paced.elsewhere), (None, 1));
     assert!(pace.waits() && !pace.is_overdue(now) && pace.is_overdue(now + SHOWN_WITHIN));
     let shown = pace.observe(&node, &object("a", "uid-a", 3, Progress::Done)).nodes.remove(0);
@@ -202,7 +202,7 @@ fn an_object_that_outlived_its_node_keeps_its_place_until_it_is_gone() {
 
 #[test]
 fn canaries_have_to_be_well_for_a_while_without_a_break() {
-    let (now, soak) = (Instant::now(), Duration::from_secs(60));
+    let (now, soak) = (Instant::now(), Duration::from_mins(1));
     let at = |seconds| now + Duration::from_secs(seconds);
     let well = node("a", Some("new"), Some("new"));
     let sick = RolloutNode { ready: false, ..well.clone() };

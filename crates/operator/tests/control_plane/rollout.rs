@@ -173,7 +173,7 @@ fn a_canary_that_fails_stops_the_wave_until_the_configuration_is_withdrawn() {
     agents.come_to(&world, &["late"]);
     world.wait_until_rolled_out(&["late"], &good);
     world.writes_until_rest(world.mark());
-    assert_eq!(world.told(&bad), [canary.clone()], "nobody follows a canary that failed");
+    assert_eq!(world.told(&bad), std::slice::from_ref(canary), "nobody follows a canary that failed");
 
     // What worked is wanted again.
     mirror(&world, "mirror.local/good");
