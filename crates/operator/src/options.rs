@@ -16,7 +16,7 @@ use crate::rollout::MaxUnavailable;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// Run.
-    Run(Options),
+    Run(Box<Options>),
     /// `--help`.
     Help,
     /// `--version`.
@@ -67,7 +67,7 @@ impl Default for Options {
             existing_providers: None,
             max_unavailable: MaxUnavailable::Nodes(1),
             canaries: 1,
-            soak: Duration::from_secs(60),
+            soak: Duration::from_mins(1),
             lease: Duration::from_secs(15),
             log_level: LogLevel::Info,
         }
@@ -255,7 +255,7 @@ pub fn parse(
     let mut settings = Settings::default();
     PROGRAM.parse(&mut settings, arguments, var)?;
     let Settings { options, question } = settings;
-    Ok(question.unwrap_or(Command::Run(options)))
+    Ok(question.unwrap_or_else(|| Command::Run(Box::new(options))))
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ pub fn main(
     // One thread: the work is waiting, and what takes time is short.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result =
-        runtime.map_err(StartError::from).and_then(|runtime| runtime.block_on(run(options, &identity)));
+        runtime.map_err(StartError::from).and_then(|runtime| runtime.block_on(run(*options, &identity)));
     match result {
         Ok(code) => code,
         Err(error) => {

@@ -1,14 +1,12 @@
 //! What the nodes should have and what they have: by `NodeConfiguration`s, or by `MachineConfig`s.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use pullwright_api::NodeRuntime;
 use pullwright_api::openshift::machine_config_name;
-use pullwright_api::{NodeRuntime, condition};
 use serde::Serialize;
 
-use super::objects::{Access, ClusterObjects, NodeVersions, Pool, State};
-use super::verdict::is_current;
+use super::objects::{Access, ClusterObjects, NodeVersions, Pool, Progress, State, Why};
 
 /// What is brought to the nodes, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -77,13 +75,43 @@ pub(crate) struct NodesReport {
     /// How many nodes have which runtime.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) runtimes: BTreeMap<NodeRuntime, usize>,
+    /// How far the newest configuration of each runtime is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rollouts: Vec<RolloutReport>,
     /// Nodes with a runtime that Pullwright does not configure.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unsupported: Vec<UnsupportedNode>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) waiting: Vec<WaitingNode>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) in_flight: Vec<FlyingNode>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) failed: Vec<FailedNode>,
+    /// Nodes that the control plane does not take for healthy. A roll-out may wait for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) not_ready: Vec<String>,
+}
+
+/// How far the roll-out of a configuration is, among the nodes of its runtime.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct RolloutReport {
+    pub(crate) runtime: NodeRuntime,
+    pub(crate) configuration: String,
+    /// How many nodes have it.
+    pub(crate) have: usize,
+    /// How many were not told to have it yet.
+    pub(crate) waiting: usize,
+    /// How many were told something, and have not said that they have it.
+    pub(crate) in_flight: usize,
+    pub(crate) failed: usize,
+    /// Whether no other node gets it, because one could not take it.
+    pub(crate) stopped: bool,
+}
+
+impl RolloutReport {
+    pub(super) fn nodes(&self) -> usize {
+        self.have + self.waiting + self.in_flight + self.failed
+    }
 }
 
 /// A node that Pullwright does not configure.
@@ -94,7 +122,22 @@ pub(crate) struct UnsupportedNode {
     pub(crate) runtime: String,
 }
 
-/// A node that does not have what it should have. Without `wants`, that is what it had before Pullwright, or nobody has told it yet.
+/// A node that was told to have something and has not said that it does. Without `wants`, that is what it had before Pullwright.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct FlyingNode {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) wants: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) has: Option<String>,
+    /// What its agent says about it; nothing if the agent has not taken note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) message: Option<String>,
+}
+
+/// A node that was not told yet to have the newest configuration of its runtime. Without `wants`, nobody has told it anything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct WaitingNode {
     pub(crate) name: String,
@@ -112,24 +155,6 @@ pub(crate) struct FailedNode {
     pub(crate) wants: Option<String>,
     pub(crate) reason: String,
     pub(crate) message: String,
-}
-
-/// How far one node is.
-enum Progress<'a> {
-    Done,
-    Waiting,
-    Failed(&'a Condition),
-}
-
-fn progress(state: &State) -> Progress<'_> {
-    let refuses = |one: &&Condition| {
-        one.type_ == condition::READY && one.status == "False" && is_current(one, state.generation)
-    };
-    match state.conditions.iter().find(refuses) {
-        Some(ready) => Progress::Failed(ready),
-        None if state.wants == state.has => Progress::Done,
-        None => Progress::Waiting,
-    }
 }
 
 /// The states of nodes that exist. Where nodes cannot be read, all states count.
@@ -153,10 +178,10 @@ pub(super) fn delivery(objects: &ClusterObjects) -> Delivery {
         if let Some(name) = &state.wants {
             let report = reports.entry(name).or_insert_with(|| configuration(objects, name));
             report.wanted_by += 1;
-            match progress(state) {
+            match state.progress {
                 Progress::Done => report.on += 1,
                 Progress::Failed(_) => report.failed_on += 1,
-                Progress::Waiting => {}
+                Progress::InFlight(_) => {}
             }
         }
     }
@@ -209,37 +234,71 @@ fn configuration(objects: &ClusterObjects, name: &str) -> ConfigurationReport {
 
 pub(super) fn nodes(objects: &ClusterObjects) -> NodesReport {
     let mut report = NodesReport::default();
-    let configured: BTreeSet<_> = objects.configurations.objects.values().map(|one| one.runtime).collect();
+    let configurations = &objects.configurations.objects;
+    let newest: BTreeMap<NodeRuntime, &str> =
+        newest(objects).filter_map(|name| Some((configurations.get(name)?.runtime, name))).collect();
+    let mut rollouts: BTreeMap<NodeRuntime, RolloutReport> = BTreeMap::new();
     for (name, versions) in &objects.nodes.objects {
         let Some(runtime) = NodeRuntime::reported(&versions.runtime, &versions.kubelet) else {
-            let NodeVersions { runtime, kubelet } = versions;
+            let NodeVersions { runtime, kubelet, .. } = versions;
             let runtime =
                 if runtime.is_empty() { String::new() } else { format!("{runtime}, kubelet {kubelet}") };
             report.unsupported.push(UnsupportedNode { name: name.clone(), runtime });
             continue;
         };
         *report.runtimes.entry(runtime).or_default() += 1;
-        // There is a configuration for it, and nobody has told it yet.
-        if configured.contains(&runtime) && objects.states.lacks(name) {
-            report.waiting.push(WaitingNode { name: name.clone(), wants: None, has: None });
+        if !versions.ready {
+            report.not_ready.push(name.clone());
+        }
+        let state = objects.states.objects.get(name);
+        // Where states cannot be read, nobody knows.
+        let (Some(newest), true) = (newest.get(&runtime), state.is_some() || objects.states.lacks(name))
+        else {
+            continue;
+        };
+        let rollout = rollouts.entry(runtime).or_insert_with(|| rollout(runtime, newest));
+        let told = state.is_some_and(|state| state.wants.as_deref() == Some(newest));
+        match state.map(|state| &state.progress) {
+            Some(Progress::Failed(_)) => {
+                rollout.failed += 1;
+                rollout.stopped |= told;
+            }
+            Some(Progress::InFlight(_)) => rollout.in_flight += 1,
+            Some(Progress::Done) if told => rollout.have += 1,
+            Some(Progress::Done) | None => {
+                rollout.waiting += 1;
+                let wants = state.and_then(|state| state.wants.clone());
+                let has = state.and_then(|state| state.has.clone());
+                report.waiting.push(WaitingNode { name: name.clone(), wants, has });
+            }
         }
     }
+    report.rollouts = rollouts.into_values().collect();
     for (name, state) in states(objects) {
-        match progress(state) {
+        let State { wants, has, progress } = state.clone();
+        let name = name.clone();
+        match progress {
             Progress::Done => {}
-            Progress::Waiting => report.waiting.push(WaitingNode {
-                name: name.clone(),
-                wants: state.wants.clone(),
-                has: state.has.clone(),
-            }),
-            Progress::Failed(ready) => report.failed.push(FailedNode {
-                name: name.clone(),
-                wants: state.wants.clone(),
-                reason: ready.reason.clone(),
-                message: ready.message.clone(),
-            }),
+            Progress::InFlight(why) => {
+                let (reason, message) = why.map(|why| (why.reason, why.message)).unzip();
+                report.in_flight.push(FlyingNode { name, wants, has, reason, message });
+            }
+            Progress::Failed(Why { reason, message }) => {
+                report.failed.push(FailedNode { name, wants, reason, message });
+            }
         }
     }
-    report.waiting.sort_by(|one, other| one.name.cmp(&other.name));
     report
+}
+
+fn rollout(runtime: NodeRuntime, configuration: &str) -> RolloutReport {
+    RolloutReport {
+        runtime,
+        configuration: configuration.to_owned(),
+        have: 0,
+        waiting: 0,
+        in_flight: 0,
+        failed: 0,
+        stopped: false,
+    }
 }

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use pullwright_api::openshift::MachineConfigPool;
-use pullwright_api::{NodeConfiguration, NodeRuntime, NodeState};
+use pullwright_api::{NodeConfiguration, NodeProgress, NodeRuntime, NodeState, condition};
 
 /// All objects that the report is made of.
 #[derive(Debug, Default)]
@@ -187,22 +187,52 @@ impl From<NodeConfiguration> for Configuration {
 }
 
 /// A `NodeState`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct State {
     pub(crate) wants: Option<String>,
     pub(crate) has: Option<String>,
-    pub(crate) generation: i64,
-    pub(crate) conditions: Vec<Condition>,
+    pub(crate) progress: Progress,
+}
+
+/// How far a node is with what it should have, by its own report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Done,
+    /// It has not taken note yet, or says what it is doing.
+    InFlight(Option<Why>),
+    Failed(Why),
+}
+
+/// What a condition says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Why {
+    pub(crate) reason: String,
+    pub(crate) message: String,
+}
+
+impl From<&Condition> for Why {
+    fn from(condition: &Condition) -> Self {
+        Self { reason: condition.reason.clone(), message: condition.message.clone() }
+    }
 }
 
 impl From<NodeState> for State {
     fn from(object: NodeState) -> Self {
-        let status = object.status.unwrap_or_default();
+        let progress = match object.progress() {
+            NodeProgress::Done => Progress::Done,
+            NodeProgress::Failed(ready) => Progress::Failed(ready.into()),
+            NodeProgress::InFlight => {
+                let status = object.status.as_ref();
+                let noted = status.filter(|status| status.observed_generation == object.metadata.generation);
+                let mut conditions = noted.into_iter().flat_map(|status| &status.conditions);
+                let ready = conditions.find(|found| found.type_ == condition::READY);
+                Progress::InFlight(ready.map(Why::from))
+            }
+        };
         Self {
             wants: object.spec.configuration,
-            has: status.configuration,
-            generation: object.metadata.generation.unwrap_or_default(),
-            conditions: status.conditions,
+            has: object.status.unwrap_or_default().configuration,
+            progress,
         }
     }
 }
@@ -233,16 +263,23 @@ impl From<MachineConfigPool> for Pool {
     }
 }
 
-/// What tells a node's runtime.
+/// What tells a node's runtime, and whether the node is healthy.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NodeVersions {
     pub(crate) runtime: String,
     pub(crate) kubelet: String,
+    pub(crate) ready: bool,
 }
 
 impl From<Node> for NodeVersions {
     fn from(node: Node) -> Self {
-        let info = node.status.and_then(|status| status.node_info).unwrap_or_default();
-        Self { runtime: info.container_runtime_version, kubelet: info.kubelet_version }
+        let status = node.status.unwrap_or_default();
+        let info = status.node_info.unwrap_or_default();
+        let mut conditions = status.conditions.unwrap_or_default().into_iter();
+        Self {
+            runtime: info.container_runtime_version,
+            kubelet: info.kubelet_version,
+            ready: conditions.any(|found| found.type_ == "Ready" && found.status == "True"),
+        }
     }
 }

@@ -71,6 +71,7 @@ pub(crate) struct UnparsableObject {
 pub(crate) struct Summary {
     pub(crate) waiting_objects: usize,
     pub(crate) waiting_nodes: usize,
+    pub(crate) nodes_in_flight: usize,
     pub(crate) rejected_objects: usize,
     pub(crate) partly_applied_objects: usize,
     pub(crate) failed_objects: usize,
@@ -90,7 +91,7 @@ impl Summary {
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
-        self.waiting_objects + self.waiting_nodes > 0
+        self.waiting_objects + self.waiting_nodes + self.nodes_in_flight > 0
     }
 }
 
@@ -119,6 +120,7 @@ pub(crate) fn report(objects: &ClusterObjects, now: Timestamp) -> StatusReport {
     let (not_readable, unparsable) = troubles(objects);
     let mut summary = Summary {
         waiting_nodes: nodes.waiting.len(),
+        nodes_in_flight: nodes.in_flight.len(),
         failed_nodes: nodes.failed.len(),
         unparsable_objects: unparsable.len(),
         ..Summary::default()

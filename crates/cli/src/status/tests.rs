@@ -2,8 +2,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use pullwright_api::NodeRuntime;
 use pullwright_api::names::OPERATOR;
+use pullwright_api::{NodeRuntime, NodeState, NodeStateSpec, NodeStateStatus};
 
 use super::nodes::Delivery;
 use super::objects::{
@@ -36,14 +36,24 @@ fn judged(conditions: &[Condition]) -> JudgedObject {
     JudgedObject { generation: 2, conditions: conditions.to_vec() }
 }
 
+/// A state that its agent has taken note of, if there is something that it says.
 fn state(wants: &str, has: &str, ready: Option<(&str, &str)>) -> State {
     let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
-    let ready = ready.map(|(status, reason)| condition("Ready", status, reason, "systemctl says no"));
-    State { wants: named(wants), has: named(has), generation: 2, conditions: ready.into_iter().collect() }
+    let mut state = NodeState::new("node", NodeStateSpec { configuration: named(wants) });
+    state.metadata.generation = Some(2);
+    state.status = Some(NodeStateStatus {
+        observed_generation: ready.map(|_| 2),
+        configuration: named(has),
+        conditions: ready
+            .map(|(status, reason)| condition("Ready", status, reason, "systemctl says no"))
+            .into_iter()
+            .collect(),
+    });
+    state.into()
 }
 
 fn versions(runtime: &str, kubelet: &str) -> NodeVersions {
-    NodeVersions { runtime: runtime.to_owned(), kubelet: kubelet.to_owned() }
+    NodeVersions { runtime: runtime.to_owned(), kubelet: kubelet.to_owned(), ready: true }
 }
 
 fn listed<T>(objects: impl IntoIterator<Item = (String, T)>) -> Listed<T> {
@@ -211,16 +221,14 @@ fn rolling_out() -> ClusterObjects {
             ("crio-old", configuration(NodeRuntime::Crio, 20)),
             ("crio-older", configuration(NodeRuntime::Crio, 30)),
         ]),
-        nodes: named(
-            ["done", "failed", "rolling", "untold", "untouched", "waiting"].map(|name| (name, crio())),
-        ),
+        nodes: named(["behind", "done", "failed", "rolling", "told", "untold"].map(|name| (name, crio()))),
         states: named([
-            ("done", state("crio-new", "crio-new", Some(("True", "Ready")))),
-            ("failed", state("crio-new", "crio-old", Some(("False", "ReloadFailed")))),
-            ("gone", state("crio-older", "crio-old", Some(("False", "ReloadFailed")))),
-            ("rolling", state("crio-new", "crio-old", Some(("Unknown", "Reloading")))),
-            ("untouched", state("", "", None)),
-            ("waiting", state("crio-lost", "", None)),
+            ("behind", state("crio-old", "crio-old", Some(("True", "Applied")))),
+            ("done", state("crio-new", "crio-new", Some(("True", "Applied")))),
+            ("failed", state("crio-new", "crio-old", Some(("False", "RolledBack")))),
+            ("gone", state("crio-older", "crio-old", Some(("False", "Failed")))),
+            ("rolling", state("crio-new", "crio-old", Some(("False", "Progressing")))),
+            ("told", state("crio-lost", "", None)),
         ]),
         ..cluster()
     }
@@ -236,13 +244,19 @@ fn each_configuration_says_how_many_nodes_have_it() {
         .collect();
     assert_eq!(
         counts,
-        [("containerd-1", true, 0, 0, 0), ("crio-lost", false, 1, 0, 0), ("crio-new", true, 3, 1, 1)]
+        [
+            ("containerd-1", true, 0, 0, 0),
+            ("crio-lost", false, 1, 0, 0),
+            ("crio-new", true, 3, 1, 1),
+            ("crio-old", true, 1, 1, 0)
+        ]
     );
     let names = |nodes: Vec<&String>| nodes.into_iter().cloned().collect::<Vec<_>>();
-    assert_eq!(
-        names(report.nodes.waiting.iter().map(|node| &node.name).collect()),
-        ["rolling", "untold", "waiting"]
-    );
+    assert_eq!(names(report.nodes.waiting.iter().map(|node| &node.name).collect()), ["behind", "untold"]);
+    assert_eq!(names(report.nodes.in_flight.iter().map(|node| &node.name).collect()), ["rolling", "told"]);
+    let [rollout] = report.nodes.rollouts.as_slice() else { panic!("{:?}", report.nodes.rollouts) };
+    let counts = (rollout.have, rollout.waiting, rollout.in_flight, rollout.failed, rollout.nodes());
+    assert_eq!((counts, rollout.stopped), ((1, 2, 2, 1, 6), true));
     assert_eq!(names(report.nodes.failed.iter().map(|node| &node.name).collect()), ["failed"]);
     assert!(report.summary.has_problems());
 }
@@ -293,6 +307,8 @@ fn pools_count_where_openshift_delivers() {
 #[test]
 fn a_report_reads_like_this() {
     let mut objects = rolling_out();
+    let sick = NodeVersions { ready: false, ..versions("cri-o://1.34.0", "v1.34.1") };
+    objects.nodes.put("untold".to_owned(), Ok(sick));
     objects.nodes.put("win-1".to_owned(), Ok(versions("docker://28.0.1", "v1.34.1")));
     objects.digest_sets = named([
         ("bad", judged(&[condition("Applied", "False", "Rejected", "no rule is valid")])),
@@ -317,15 +333,20 @@ Delivery
   - containerd-1: 2 files (2.00 KiB) for containerd, named by no NodeState
   ! crio-lost: 1 node should have it, but it does not exist
   ✗ crio-new: 2 files (2.00 KiB) for crio, on 1 of 3 nodes, 1 failed
+  ✓ crio-old: 2 files (2.00 KiB) for crio, on 1 of 1 node
 Nodes
   7 nodes: 6 with crio, 1 with a runtime that is not supported
-  ✗ failed failed: ReloadFailed: systemctl says no
-  … waiting: rolling, untold, waiting
+  ✗ crio: 1 of 6 nodes have crio-new, 2 waiting, 2 in flight, 1 failed; stopped until the node that failed is well or something else is wanted
+  ✗ failed failed: RolledBack: systemctl says no
+  … rolling in flight: Progressing: systemctl says no
+  … told in flight: its agent has not taken note yet
+  … waiting: behind, untold
+  ! not Ready, which counts as unavailable, so the others may have to wait: untold
   ! not supported: win-1 (docker://28.0.1, kubelet v1.34.1)
 Not readable
   ! CRIOCredentialProviderConfig: not readable: Forbidden
   ✗ ImageTagMirrorSet/odd: cannot be parsed: invalid type: map, expected a string
-✗ 1 node failed, 1 object cannot be parsed, 1 object rejected, 1 object waiting, 3 nodes waiting, as far as you may read it
+✗ 1 node failed, 1 object cannot be parsed, 1 object rejected, 1 object waiting, 2 nodes in flight, 2 nodes waiting, as far as you may read it
 "
     );
 }
@@ -355,11 +376,11 @@ fn a_large_cluster_is_summed_up_for_people_and_complete_for_programs() {
     assert!(text.contains("  ✓ 997 mirror sets applied\n"), "{text}");
     assert!(text.contains("bad-09 rejected") && !text.contains("bad-10"), "{text}");
     assert!(text.contains("    and 40 more\n"), "{text}");
-    assert!(text.contains("node-0010, and 4989 more\n"), "{text}");
+    assert!(text.contains("node-0010 in flight") && text.contains("    and 4989 more\n"), "{text}");
     assert!(text.lines().count() < 60 && text.len() < 10_000, "{text}");
     let data = serde_json::to_value(&report).unwrap();
     assert_eq!(data["objects"].as_array().unwrap().len(), 1047);
-    assert_eq!(data["nodes"]["waiting"].as_array().unwrap().len(), 4999);
+    assert_eq!(data["nodes"]["in_flight"].as_array().unwrap().len(), 4999);
     assert_eq!(data["objects"][0]["conditions"][0]["message"].as_str().unwrap().len(), 32_768);
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use indicatif::HumanBytes;
 
-use super::nodes::{ConfigurationReport, Delivery, NodesReport, PoolReport};
+use super::nodes::{ConfigurationReport, Delivery, NodesReport, PoolReport, RolloutReport};
 use super::report::{ObjectReport, OperatorReport, StatusReport, Summary};
 use super::verdict::Outcome;
 use crate::style::{BAD, FAINT, GOOD, STRONG, WARNING, paint, plain};
@@ -160,7 +160,7 @@ fn mark(done: usize, all: usize, failed: usize) -> String {
 }
 
 fn nodes(report: &NodesReport) -> Vec<String> {
-    let NodesReport { runtimes, unsupported, waiting, failed } = report;
+    let NodesReport { runtimes, rollouts, unsupported, waiting, in_flight, failed, not_ready } = report;
     let mut lines = Vec::new();
     let known: usize = runtimes.values().sum();
     if known + unsupported.len() > 0 {
@@ -171,6 +171,7 @@ fn nodes(report: &NodesReport) -> Vec<String> {
         }
         lines.push(format!("{}: {}", count(known + unsupported.len(), "node"), parts.join(", ")));
     }
+    lines.extend(rollouts.iter().map(rollout_line));
     lines.extend(bounded(failed, |node| {
         let why = format!("{}: {}", short(&node.reason), short(&node.message));
         vec![format!("{} {} {}: {why}", paint(BAD, "✗"), short(&node.name), paint(BAD, "failed"))]
@@ -182,9 +183,22 @@ fn nodes(report: &NodesReport) -> Vec<String> {
         }
         names.join(", ")
     };
+    lines.extend(bounded(in_flight, |node| {
+        let why = match (&node.reason, &node.message) {
+            (Some(reason), Some(message)) => format!("{}: {}", short(reason), short(message)),
+            _ => "its agent has not taken note yet".to_owned(),
+        };
+        let mark = paint(WARNING, "…");
+        vec![format!("{mark} {} {}: {why}", short(&node.name), paint(WARNING, "in flight"))]
+    }));
     if !waiting.is_empty() {
         let names = names(&mut waiting.iter().map(|node| short(&node.name)), waiting.len());
         lines.push(format!("{} {}: {names}", paint(WARNING, "…"), paint(WARNING, "waiting")));
+    }
+    if !not_ready.is_empty() && !waiting.is_empty() {
+        let names = names(&mut not_ready.iter().map(|node| short(node)), not_ready.len());
+        let why = "which counts as unavailable, so the others may have to wait";
+        lines.push(format!("{} not Ready, {why}: {names}", paint(WARNING, "!")));
     }
     if !unsupported.is_empty() {
         let names = names(
@@ -197,6 +211,24 @@ fn nodes(report: &NodesReport) -> Vec<String> {
         lines.push(format!("{} not supported: {names}", paint(WARNING, "!")));
     }
     lines
+}
+
+fn rollout_line(report: &RolloutReport) -> String {
+    let RolloutReport { runtime, configuration, have, waiting, in_flight, failed, stopped } = report;
+    let parts = [(*waiting, "waiting"), (*in_flight, "in flight"), (*failed, "failed")];
+    let parts = parts.into_iter().filter(|(nodes, _)| *nodes > 0);
+    let parts: String = parts.map(|(nodes, what)| format!(", {nodes} {what}")).collect();
+    let stopped = match stopped {
+        true => paint(BAD, "; stopped until the node that failed is well or something else is wanted"),
+        false => String::new(),
+    };
+    format!(
+        "{} {}: {have} of {} have {}{parts}{stopped}",
+        mark(*have, report.nodes(), *failed),
+        runtime.name(),
+        count(report.nodes(), "node"),
+        short(configuration)
+    )
 }
 
 /// What is missing from the report.
@@ -217,6 +249,7 @@ fn verdict(report: &StatusReport) -> String {
     let Summary {
         waiting_objects,
         waiting_nodes,
+        nodes_in_flight,
         rejected_objects,
         partly_applied_objects,
         failed_objects,
@@ -230,6 +263,7 @@ fn verdict(report: &StatusReport) -> String {
         (rejected_objects, "object", "rejected"),
         (partly_applied_objects, "object", "partly applied"),
         (waiting_objects, "object", "waiting"),
+        (nodes_in_flight, "node", "in flight"),
         (waiting_nodes, "node", "waiting"),
     ];
     let parts: Vec<_> = parts

@@ -68,7 +68,7 @@ pub(super) fn outcome(object: &JudgedObject, verdict: Verdict) -> (Outcome, Vec<
 }
 
 /// Whether a condition is about the object as it is now.
-pub(super) fn is_current(condition: &Condition, generation: i64) -> bool {
+fn is_current(condition: &Condition, generation: i64) -> bool {
     condition.observed_generation.is_none_or(|observed| observed >= generation)
 }
 

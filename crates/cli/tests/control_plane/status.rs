@@ -22,15 +22,19 @@ fn objects() {
 fn the_status_says_what_became_of_each_object_and_node() {
     objects();
     WORLD.apply(&configuration("crio-0123456789"));
-    for name in ["status-done", "status-failed", "status-waiting"] {
+    for name in ["status-done", "status-failed", "status-told", "status-waiting"] {
         WORLD.apply(&node(name, "cri-o://1.34.0", "", "v1.34.1"));
     }
     WORLD.apply(&node("status-odd", "docker://28.0.1", "", "v1.34.1"));
-    let done = json!({"configuration": "crio-0123456789"});
+    let done = json!({
+        "observedGeneration": 1, "configuration": "crio-0123456789",
+        "conditions": [condition("Ready", "True", "Applied", "")],
+    });
     WORLD.apply(&state("status-done", "crio-0123456789", &done));
-    let failed = json!({"conditions": [condition("Ready", "False", "ReloadFailed", "crio did not start")]});
+    let ready = condition("Ready", "False", "RolledBack", "crio did not start");
+    let failed = json!({"observedGeneration": 1, "conditions": [ready]});
     WORLD.apply(&state("status-failed", "crio-0123456789", &failed));
-    WORLD.apply(&state("status-waiting", "crio-0123456789", &json!({})));
+    WORLD.apply(&state("status-told", "crio-0123456789", &json!({})));
 
     let output = WORLD.status(&[]);
     let text = text(&output);
@@ -39,8 +43,10 @@ fn the_status_says_what_became_of_each_object_and_node() {
         "  … ImageDigestMirrorSet/status-new not judged yet\n",
         "  ✓ ImageDigestMirrorSet/status-good applied\n",
         "  ✗ crio-0123456789: 1 file (10 B) for crio, on 1 of 3 nodes, 1 failed\n",
-        "  4 nodes: 3 with crio, 1 with a runtime that is not supported\n",
-        "  ✗ status-failed failed: ReloadFailed: crio did not start\n",
+        "  5 nodes: 4 with crio, 1 with a runtime that is not supported\n",
+        "  ✗ crio: 1 of 4 nodes have crio-0123456789, 1 waiting, 1 in flight, 1 failed; stopped",
+        "  ✗ status-failed failed: RolledBack: crio did not start\n",
+        "  … status-told in flight: its agent has not taken note yet\n",
         "  … waiting: status-waiting\n",
         "  ! not supported: status-odd (docker://28.0.1, kubelet v1.34.1)\n",
         "1 node failed",
@@ -51,9 +57,9 @@ fn the_status_says_what_became_of_each_object_and_node() {
     assert_eq!(output.status.code(), Some(1));
 
     let data: Value = serde_json::from_slice(&WORLD.status(&["-o", "json"]).stdout).unwrap();
-    assert_eq!(data["nodes"]["failed"][0]["reason"], "ReloadFailed");
+    assert_eq!(data["nodes"]["failed"][0]["reason"], "RolledBack");
     assert_eq!(data["delivery"]["by"], "node-configurations");
-    assert_eq!(data["nodes"]["runtimes"], json!({"crio": 3}));
+    assert_eq!(data["nodes"]["runtimes"], json!({"crio": 4}));
 }
 
 #[test]

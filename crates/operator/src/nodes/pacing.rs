@@ -20,7 +20,7 @@ use crate::cache::ObjectKey;
 use crate::category::Category;
 use crate::rollout::{
     Assignment, NodeStates, Pace, PacedNodes, Proof, Revision, RolloutNode, RolloutPolicy, RolloutStage,
-    SHOWN_WITHIN, plan,
+    SHOWN_WITHIN, had_by_all, plan,
 };
 use crate::write::{Fingerprint, ObjectWrite, OwnObject, WantedObject, WriteError, Writer};
 
@@ -112,7 +112,7 @@ impl Pacing {
                 Err(error) => turn.errors.push(error),
             }
         }
-        turn.errors.extend(note_rolled_out(writer, own, &revisions, &planned.stages, &nodes).await);
+        turn.errors.extend(note_rolled_out(writer, own, &nodes).await);
         self.log(&revisions, planned.stages);
         if self.pace.waits() {
             turn.again = Some(turn.again.map_or(SHOWN_WITHIN, |again| again.min(SHOWN_WITHIN)));
@@ -189,21 +189,16 @@ impl Pacing {
     ) -> Result<(), WriteError> {
         let kind = ApiResource::erase::<NodeState>(&());
         let body = node_state(node, assignment);
-        let result = match state {
-            Some(state) => {
-                let changes = json!({
-                    "metadata": {
-                        "labels": body["metadata"]["labels"], "ownerReferences": body["metadata"]["ownerReferences"],
-                    },
-                    "spec": {"configuration": assignment.configuration},
-                });
-                writer.change(&kind, &own_state(state), changes).await
+        let result = if let Some(state) = state {
+            let mut changes = json!({"spec": {"configuration": assignment.configuration}});
+            for field in ["labels", "ownerReferences"] {
+                changes["metadata"][field] = body["metadata"][field].clone();
             }
-            None => {
-                let key = ObjectKey { namespace: String::new(), name: node.name.clone() };
-                let wanted = WantedObject { key, content: Fingerprint::of(&body["spec"]), body };
-                writer.carry_out(&kind, &ObjectWrite::Create(wanted)).await
-            }
+            writer.change(&kind, &own_state(state), changes).await
+        } else {
+            let key = ObjectKey { namespace: String::new(), name: node.name.clone() };
+            let wanted = WantedObject { key, content: Fingerprint::of(&body["spec"]), body };
+            writer.carry_out(&kind, &ObjectWrite::Create(wanted)).await
         };
         let generation = match &result {
             Ok(generation) => generation.unwrap_or_default(),
@@ -277,24 +272,19 @@ async fn is_present(client: &Client, name: &str, uid: &str) -> Result<bool, Read
     Ok(present.and_then(|present| present.uid()).is_some_and(|present| present == uid))
 }
 
-/// Notes on each configuration that all nodes have now that they have. At rest this is done once for each.
+/// Notes on the configuration of each runtime that all nodes have now that they have. At rest this is done once for each.
 async fn note_rolled_out(
     writer: &Writer,
     own: &[Arc<OwnConfiguration>],
-    revisions: &BTreeMap<NodeRuntime, Revision>,
-    stages: &BTreeMap<NodeRuntime, RolloutStage>,
     nodes: &[RolloutNode],
 ) -> Vec<WriteError> {
     let mut errors = Vec::new();
     let mut number = own.iter().filter_map(|own| own.rolled_out).max().unwrap_or_default();
-    for (runtime, revision) in revisions {
-        let is_done = stages.get(runtime) == Some(&RolloutStage::Done);
-        let is_noted = revision.last_rolled_out == revision.wanted;
-        if !is_done || is_noted || !nodes.iter().any(|node| node.runtime == *runtime) {
+    for runtime in NodeRuntime::ALL {
+        let had = had_by_all(nodes, runtime).filter(|had| last_rolled_out(own, runtime) != Some(had));
+        let Some(present) = own.iter().find(|own| Some(own.object.key.name.as_str()) == had) else {
             continue;
-        }
-        let present = own.iter().find(|own| Some(&own.object.key.name) == revision.wanted.as_ref());
-        let Some(present) = present else { continue };
+        };
         number += 1;
         let kind = ApiResource::erase::<NodeConfiguration>(&());
         let changes = json!({"metadata": {"annotations": {names::ROLLED_OUT: number.to_string()}}});

@@ -16,5 +16,5 @@ pub use observe::{NodeStates, PacedNodes};
 pub use pace::{Pace, SHOWN_WITHIN};
 pub use plan::{
     Assignment, MaxUnavailable, ObservedState, Progress, Proof, Revision, RolloutNode, RolloutPlan,
-    RolloutPolicy, RolloutStage, plan,
+    RolloutPolicy, RolloutStage, had_by_all, plan,
 };

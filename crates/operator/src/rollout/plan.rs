@@ -180,6 +180,15 @@ pub struct RolloutPlan {
     pub stages: BTreeMap<NodeRuntime, RolloutStage>,
 }
 
+/// The configuration that all nodes of a runtime have, if there is one. It need not be what they should have by now.
+#[must_use]
+pub fn had_by_all(nodes: &[RolloutNode], runtime: NodeRuntime) -> Option<&str> {
+    let mut nodes = nodes.iter().filter(|node| node.runtime == runtime);
+    let first = nodes.next()?;
+    let has = |node: &RolloutNode| node.has(first.desired());
+    if has(first) && nodes.all(has) { first.desired() } else { None }
+}
+
 /// How many more nodes may be told to change.
 struct Room {
     /// At all. Nodes that are unhealthy today may all come back at the same moment, so they count too once they are told.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{
     MaxUnavailable, NodeStates, ObservedState, Pace, Progress, Proof, Revision, RolloutNode, RolloutPlan,
-    RolloutPolicy, RolloutStage, SHOWN_WITHIN,
+    RolloutPolicy, RolloutStage, SHOWN_WITHIN, had_by_all,
 };
 use crate::nodes::{NodeFacts, NodeStateFacts};
 use crate::provider_config::Platform;
@@ -171,8 +171,8 @@ fn what_the_watch_does_not_show_yet_counts_until_it_does() {
     let paced = pace.observe(&[], &old);
     assert_eq!((paced.nodes.len(), paced.elsewhere), (0, 1));
     // It was told to the Node, not to another one of its name.
-    let none = NodeStates::new();
-    let paced = pace.observe(&[facts("a", "uid-b")], &none);
+    let empty = NodeStates::new();
+    let paced = pace.observe(&[facts("a", "uid-b")], &empty);
     assert_eq!((paced.nodes[0].state.clone(), paced.elsewhere), (None, 1));
     assert!(pace.waits() && !pace.is_overdue(now) && pace.is_overdue(now + SHOWN_WITHIN));
     let shown = pace.observe(&node, &object("a", "uid-a", 3, Progress::Done)).nodes.remove(0);
@@ -202,7 +202,7 @@ fn an_object_that_outlived_its_node_keeps_its_place_until_it_is_gone() {
 
 #[test]
 fn canaries_have_to_be_well_for_a_while_without_a_break() {
-    let (now, soak) = (Instant::now(), Duration::from_secs(60));
+    let (now, soak) = (Instant::now(), Duration::from_mins(1));
     let at = |seconds| now + Duration::from_secs(seconds);
     let well = node("a", Some("new"), Some("new"));
     let sick = RolloutNode { ready: false, ..well.clone() };
@@ -231,6 +231,18 @@ fn a_node_that_joins_never_tries() {
     let nodes = [node("a", Some("old"), Some("old")), fresh("b")];
     let plan = plan(&TWO, &revision("new", Proof::New, Some("old")), &nodes);
     assert_eq!(told(&plan), [("a", Some("new")), ("b", Some("old"))]);
+}
+
+#[test]
+fn what_all_nodes_have_is_known_whatever_is_wanted() {
+    let of = |nodes: &[RolloutNode]| had_by_all(nodes, NodeRuntime::Crio).map(str::to_owned);
+    let old = |name: &str| node(name, Some("old"), Some("old"));
+    let other = RolloutNode { runtime: NodeRuntime::K3s, ..node("k", Some("k3s"), Some("k3s")) };
+    assert_eq!(of(&[old("a"), old("b"), other]).as_deref(), Some("old"));
+    assert_eq!(of(&[old("a"), node("b", Some("new"), Some("old"))]), None);
+    assert_eq!(of(&[old("a"), fresh("b")]), None);
+    assert_eq!(of(&[old("a"), failed("b", "old", "old")]), None);
+    assert_eq!(of(&[]), None);
 }
 
 #[test]

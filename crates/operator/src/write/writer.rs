@@ -179,8 +179,8 @@ impl Writer {
         // which the API server does not accept.
         let parameters = PatchParams { field_manager: Some(OPERATOR.to_owned()), ..PatchParams::default() };
         let (patch, shown) = (Patch::Merge(&body), present.key.to_string());
-        let changed = self.send("patch", kind, &shown, api.patch(name, &parameters, &patch)).await?;
-        Ok(changed.metadata.generation)
+        let answer = self.send("patch", kind, &shown, api.patch(name, &parameters, &patch)).await?;
+        Ok(answer.metadata.generation)
     }
 
     /// Sets the conditions of an object that users write. Conditions of other writers stay as they are.

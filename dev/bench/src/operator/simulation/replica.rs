@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use pullwright_api::NodeRuntime;
 use pullwright_operator::nodes::NodeStateFacts;
 use pullwright_operator::rollout::{
-    Assignment, Pace, PacedNodes, Proof, Revision, RolloutNode, RolloutStage, plan,
+    Assignment, Pace, PacedNodes, Proof, Revision, RolloutNode, had_by_all, plan,
 };
 use tokio::time::Instant;
 
@@ -66,10 +66,8 @@ impl World {
             self.restart();
             return Ok(());
         }
-        for (runtime, stage) in &planned.stages {
-            if *stage == RolloutStage::Done && nodes.iter().any(|node| node.runtime == *runtime) {
-                self.rolled_out.extend(self.wanted.get(runtime).map(|wanted| (*runtime, wanted.clone())));
-            }
+        for runtime in RUNTIMES {
+            self.rolled_out.extend(had_by_all(&nodes, runtime).map(|had| (runtime, had.to_owned())));
         }
         Ok(())
     }
