@@ -35,12 +35,13 @@ pub struct Services<'a> {
 /// The least that has the changed files take effect. The image service comes before the kubelet that needs it, and goes after it.
 #[must_use]
 pub fn actions<'p>(changed: impl IntoIterator<Item = &'p str>, services: Services<'_>) -> Vec<Action> {
-    let (mut units, mut images, mut kubelet, mut registries) = (false, false, false, false);
+    let (mut units, mut images_unit, mut images, mut kubelet, mut registries) =
+        (false, false, false, false, false);
     let row = Runtime::find(RUNTIMES, services.runtime.name());
     for path in changed {
         match part(path, row) {
             Part::Unit => (units, kubelet) = (true, true),
-            Part::ImagesUnit => (units, images) = (true, true),
+            Part::ImagesUnit => (units, images_unit) = (true, true),
             Part::Images => images = true,
             Part::Kubelet => kubelet = true,
             Part::Registries => registries = true,
@@ -59,14 +60,17 @@ pub fn actions<'p>(changed: impl IntoIterator<Item = &'p str>, services: Service
         Some(Reload::Restart(service)) => restarts.push(format!("{service}.service")),
         Some(Reload::Nothing) | None => {}
     }
-    if images && services.images {
+    if images_unit && services.images {
         restarts.push(layout::IMAGES_UNIT.to_owned());
+    } else if images && services.images {
+        // It hands its socket over to its new version, and no pull fails.
+        actions.push(Action::Reload(layout::IMAGES_UNIT.to_owned()));
     }
     if kubelet {
         restarts.push(services.kubelet.to_owned());
     }
     actions.extend(restarts.into_iter().map(Action::Restart));
-    if images && !services.images {
+    if images_unit && !services.images {
         actions.push(Action::Stop(layout::IMAGES_UNIT.to_owned()));
     }
     actions
@@ -164,6 +168,6 @@ mod tests {
             ["daemon-reload", "restart kubelet.service", "stop pullwright-images.service"]
         );
         let program = [layout::IMAGES_PROGRAM];
-        assert_eq!(names(&program, NodeRuntime::Containerd, true), ["restart pullwright-images.service"]);
+        assert_eq!(names(&program, NodeRuntime::Containerd, true), ["reload pullwright-images.service"]);
     }
 }

@@ -13,7 +13,7 @@ use pullwright_nodeconfig::kubelet::{
     PlacementError, ProviderPlacement, ProvidersError, UnitError, flags_drop_in, merge_providers, placement,
     starts_after,
 };
-use pullwright_nodeconfig::{CurrentFile, CurrentFiles, Layout, NodeFileError, RUNTIMES, Runtime, crio};
+use pullwright_nodeconfig::{CurrentFile, CurrentFiles, Layout, NodeFileError, RUNTIMES, Runtime, containerd, crio};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -280,15 +280,19 @@ fn images_unit(facts: &NodeFacts, kubelet: &KubeletFacts) -> String {
     };
     let socket = kubelet.runtime_socket().unwrap_or(Path::new(socket));
     let environment = format!(
-        "Environment=PULLWRIGHT_IMAGES_CONTAINERD={}\nEnvironment=PULLWRIGHT_IMAGES_CERTS_D={}\n",
+        "Environment=PULLWRIGHT_IMAGES_CONTAINERD={}\nEnvironment=PULLWRIGHT_IMAGES_CERTS_D={}\n\
+         Environment=PULLWRIGHT_IMAGES_AUTH_DIR={}\n",
         socket.display(),
-        certs_d.display()
+        certs_d.display(),
+        containerd::AUTH_FOLDER
     );
     let text = IMAGES_UNIT_TEXT.replace(SHIPPED_PROGRAM, layout::IMAGES_PROGRAM);
     // The kubelet's drop-in wants the unit, so that enabling it, which makes links that nobody restores, is not needed.
     let text = text.split("\n[Install]").next().unwrap_or(&text).trim_end();
     let comments = text.lines().take_while(|line| line.starts_with('#')).count();
-    let lines: Vec<_> = text.lines().skip(comments).collect();
+    // Its folder for credentials is below its runtime directory.
+    let kept = |line: &&str| !line.starts_with("ConfigurationDirectory");
+    let lines: Vec<_> = text.lines().skip(comments).filter(kept).collect();
     format!("# Written by pullwright-agent; do not edit.\n{}\n", lines.join("\n"))
         .replace("\nRestart=always", &format!("\n{environment}Restart=always"))
 }

@@ -101,10 +101,12 @@ fn containerd_gets_the_image_service_too() {
         "ExecStart=/opt/pullwright/bin/pullwright-images",
         "Environment=PULLWRIGHT_IMAGES_CONTAINERD=/run/other/containerd.sock",
         "Environment=PULLWRIGHT_IMAGES_CERTS_D=/etc/other/certs.d",
+        "Environment=PULLWRIGHT_IMAGES_AUTH_DIR=/run/pullwright/auth",
     ] {
         assert!(unit.lines().any(|found| found == line), "{line} is missing:\n{unit}");
     }
     assert!(!unit.contains("[Install]"), "nothing enables it: {unit}");
+    assert!(!unit.contains("crio/auth"), "nothing is left in /etc: {unit}");
     let drop_in = text(&files, layout::KUBELET_DROP_IN);
     assert!(
         drop_in.contains("\nWants=pullwright-images.service\nAfter=pullwright-images.service\n"),
