@@ -143,9 +143,9 @@ async fn start(
     let predecessor = Predecessor::from_vars(var).map_err(Error::TakeOver)?;
     let predecessor_lives = predecessor.is_some();
     let listening = if let Some((predecessor, socket)) = predecessor {
-        let listening = Listening::inherit(&options.listen, socket)?;
-        listening.claim().map_err(Error::TakeOver)?;
+        let mut listening = Listening::inherit(&options.listen, socket)?;
         predecessor.relieve().await.map_err(Error::TakeOver)?;
+        listening.claim().map_err(Error::TakeOver)?;
         listening
     } else {
         for path in [Some(&options.listen), options.metrics.as_ref()].into_iter().flatten() {

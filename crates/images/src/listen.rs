@@ -16,13 +16,15 @@ use tokio::net::{UnixListener, UnixStream};
 /// How many connections may wait to be accepted. The kernel lowers this to its own limit.
 const BACKLOG: i32 = 4096;
 
-/// A socket. If it is dropped by the process that serves it, its path is removed.
+/// A socket. If this process serves it, its path is removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Listening {
     pub(crate) listener: UnixListener,
     path: PathBuf,
     /// Tells it from a socket that somebody else has put there since.
     inode: (u64, u64),
+    /// Whether this process serves it, and not one before or after it.
+    ours: bool,
 }
 
 /// Why the socket could not be opened.
@@ -114,7 +116,7 @@ pub(crate) fn replace(path: &Path) -> Result<Listening, ListenError> {
         let _ = fs::remove_file(&beside);
         failed(source)
     })?;
-    Ok(Listening { listener, path: path.to_owned(), inode })
+    Ok(Listening { listener, path: path.to_owned(), inode, ours: true })
 }
 
 impl Listening {
@@ -131,13 +133,19 @@ impl Listening {
         let inode = inode(path).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
         let listener = UnixListener::from_std(socket).map_err(failed)?;
-        Ok(Self { listener, path: path.to_owned(), inode })
+        Ok(Self { listener, path: path.to_owned(), inode, ours: false })
     }
 
     /// Makes this process the one that serves.
-    pub(crate) fn claim(&self) -> io::Result<()> {
+    pub(crate) fn claim(&mut self) -> io::Result<()> {
+        self.ours = true;
         // The kernel shows the process that called `listen` last.
         Ok(rustix::net::listen(&self.listener, BACKLOG)?)
+    }
+
+    /// Leaves the path to the successor.
+    pub(crate) fn leave(&mut self) {
+        self.ours = false;
     }
 
     /// Whether `process` is the one that serves.
@@ -159,9 +167,7 @@ fn is_beside(bound: &Path, path: &Path) -> bool {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        if self.is_served_by(rustix::process::getpid())
-            && inode(&self.path).is_ok_and(|inode| inode == self.inode)
-        {
+        if self.ours && inode(&self.path).is_ok_and(|inode| inode == self.inode) {
             // If this fails, the next start replaces it.
             let _ = fs::remove_file(&self.path);
         }

@@ -37,7 +37,7 @@ enum Turn {
 
 /// Serves until this process is told to stop, or until another has taken over and the calls of this one have ended.
 pub(crate) async fn serve(
-    listening: Listening,
+    mut listening: Listening,
     service: Arc<Service>,
     mut succession: Succession,
     mut stop: StopSignals,
@@ -56,19 +56,19 @@ pub(crate) async fn serve(
                 return end(listening, &service, &connections, why, drain).await;
             }
             Turn::Replaced(mut successor) => {
+                listening.leave();
                 connections.end();
-                tokio::select! {
+                let status = tokio::select! {
                     () = connections.ended() => return,
                     why = stop.recv() => {
                         stopping(why, drain);
                         let _ = timeout(drain.max(LAST_CALLS), connections.ended()).await;
                         return;
                     }
-                    status = Succession::orphaned(&listening, &mut successor) => {
-                        connections.go_on();
-                        succession.serve_again(&listening, status);
-                    }
-                }
+                    status = Succession::orphaned(&listening, &mut successor) => status,
+                };
+                connections.go_on();
+                succession.serve_again(&mut listening, status);
             }
         }
     }

@@ -61,7 +61,7 @@ impl Succession {
             self.reload.recv().await;
             self.notify.say("RELOADING=1");
             match Successor::start(&self.invocation, &listening.listener).await {
-                Ok(successor) => {
+                Ok(mut successor) => {
                     report(
                         Level::Info,
                         format_args!(
@@ -72,12 +72,13 @@ impl Succession {
                     if let Some(heartbeat) = self.heartbeat.take() {
                         heartbeat.abort();
                     }
+                    // First systemd: whoever sees the new process serve finds it as the main process.
                     self.notify.say(&main_process(successor.process));
+                    successor.serve().await;
                     return successor;
                 }
                 Err(error) => {
                     report(Level::Error, format_args!("no reload: {error}; this process goes on serving"));
-                    claim(listening);
                     self.notify.say("READY=1");
                 }
             }
@@ -87,19 +88,25 @@ impl Succession {
     /// Waits until the successor crashes. If it had a successor itself, that one serves, and this waits forever.
     pub(crate) async fn orphaned(listening: &Listening, successor: &mut Successor) -> ExitStatus {
         let status = successor.crashed().await;
-        if !listening.is_served_by(successor.process) {
+        // It is this process still, if the successor did not get that far.
+        if ![successor.process, rustix::process::getpid()]
+            .iter()
+            .any(|process| listening.is_served_by(*process))
+        {
             std::future::pending::<()>().await;
         }
         status
     }
 
     /// Serves again after the successor crashed.
-    pub(crate) fn serve_again(&mut self, listening: &Listening, status: ExitStatus) {
+    pub(crate) fn serve_again(&mut self, listening: &mut Listening, status: ExitStatus) {
         report(
             Level::Error,
             format_args!("the process that had taken over ended ({status}); this one serves again"),
         );
-        claim(listening);
+        if let Err(error) = listening.claim() {
+            report(Level::Error, format_args!("cannot claim the socket: {error}; restart the service"));
+        }
         self.notify.say(&main_process(rustix::process::getpid()));
         if let Err(error) = self.serve() {
             report(Level::Error, format_args!("no metrics: {error}"));
@@ -110,10 +117,4 @@ impl Succession {
 /// Tells systemd which process to watch. The keep-alive gives that process the full time for its first own one.
 fn main_process(process: Pid) -> String {
     format!("MAINPID={}\nREADY=1\nWATCHDOG=1", process.as_raw_pid())
-}
-
-fn claim(listening: &Listening) {
-    if let Err(error) = listening.claim() {
-        report(Level::Error, format_args!("cannot claim the socket: {error}; restart the service"));
-    }
 }

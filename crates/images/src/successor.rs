@@ -40,30 +40,44 @@ pub(crate) enum SuccessorError {
     Foreign { program: OsString },
 }
 
-/// A process that serves in place of this one.
+/// A process that can serve in place of this one.
 #[derive(Debug)]
 pub(crate) struct Successor {
     child: Child,
+    channel: UnixStream,
     pub(crate) process: Pid,
 }
 
 impl Successor {
-    /// Starts a process and lets it serve. Until this returns, the caller goes on serving; so it does after an error.
+    /// Starts a process and waits until it is ready. It does not serve yet.
     pub(crate) async fn start(invocation: &Invocation, listener: impl AsFd) -> Result<Self, SuccessorError> {
         let program = invocation.program.clone();
-        let (mut child, channel) = match spawn(invocation, listener) {
+        let (mut child, mut channel) = match spawn(invocation, listener) {
             Ok(spawned) => spawned,
             Err(source) => return Err(SuccessorError::Start { program, source }),
         };
-        let error = match timeout(PATIENCE, agree(&mut child, channel)).await {
-            Ok(Ok(process)) => return Ok(Self { child, process }),
-            Ok(Err(Disagreement::Ended(status))) => SuccessorError::Ended { program, status },
-            Ok(Err(Disagreement::Foreign)) => SuccessorError::Foreign { program },
-            Err(_) => SuccessorError::NotReady { program },
+        let process = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        let ready = async {
+            match channel.read_u8().await {
+                Ok(said) => Ok(said == READY),
+                // It has closed its end, which a process does when it ends.
+                Err(_) => Err(child.wait().await),
+            }
+        };
+        let error = match (timeout(PATIENCE, ready).await, process) {
+            (Ok(Ok(true)), Some(process)) => return Ok(Self { child, channel, process }),
+            (Ok(Err(Ok(status))), _) => SuccessorError::Ended { program, status },
+            (Ok(_), _) => SuccessorError::Foreign { program },
+            (Err(_), _) => SuccessorError::NotReady { program },
         };
         // If this fails, it has ended.
         let _ = child.kill().await;
         Err(error)
+    }
+
+    /// Tells it to serve. If it has ended meanwhile, [`Successor::crashed`] says so.
+    pub(crate) async fn serve(&mut self) {
+        let _ = self.channel.write_all(&[SERVE]).await;
     }
 
     /// Waits until it ends in another way than by being told to.
@@ -88,23 +102,4 @@ fn spawn(invocation: &Invocation, listener: impl AsFd) -> io::Result<(Child, Uni
         command.env_remove(name);
     }
     Ok((command.spawn()?, UnixStream::from_std(channel)?))
-}
-
-enum Disagreement {
-    Ended(ExitStatus),
-    Foreign,
-}
-
-/// The few words after which the other process serves.
-async fn agree(child: &mut Child, mut channel: UnixStream) -> Result<Pid, Disagreement> {
-    let process = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
-    match (channel.read_u8().await, process) {
-        (Ok(READY), Some(process)) if channel.write_all(&[SERVE]).await.is_ok() => Ok(process),
-        (Ok(_), _) => Err(Disagreement::Foreign),
-        // It has closed its end, which a process does when it ends.
-        (Err(_), _) => match child.wait().await {
-            Ok(status) => Err(Disagreement::Ended(status)),
-            Err(_) => Err(Disagreement::Foreign),
-        },
-    }
 }

@@ -68,10 +68,11 @@ impl Caller {
     pub(crate) async fn send_if_open(&self, method: &str, message: &[u8]) -> Option<Response<Incoming>> {
         match self.0.clone().try_send_request(request(method, &[], framed(message))).await {
             Ok(response) => Some(response),
-            Err(mut error) => match error.take_message() {
-                Some(_unsent) => None,
-                None => panic!("{:?}", error.into_error()),
-            },
+            Err(mut error) => {
+                let unsent = error.take_message();
+                assert!(unsent.is_some(), "{:?}", error.into_error());
+                None
+            }
         }
     }
 }
