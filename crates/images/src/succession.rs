@@ -100,10 +100,6 @@ impl Succession {
 
     /// Serves again after the successor crashed.
     pub(crate) fn serve_again(&mut self, listening: &mut Listening, status: ExitStatus) {
-        report(
-            Level::Error,
-            format_args!("the process that had taken over ended ({status}); this one serves again"),
-        );
         if let Err(error) = listening.claim() {
             report(Level::Error, format_args!("cannot claim the socket: {error}; restart the service"));
         }
@@ -111,6 +107,10 @@ impl Succession {
         if let Err(error) = self.serve() {
             report(Level::Error, format_args!("no metrics: {error}"));
         }
+        report(
+            Level::Error,
+            format_args!("the process that had taken over ended ({status}); this one serves again"),
+        );
     }
 }
 

@@ -61,31 +61,15 @@ impl Caller {
         headers: &[(&'static str, &'static str)],
         body: Bytes,
     ) -> hyper::Result<Response<Incoming>> {
-        self.0.clone().send_request(request(method, headers, body)).await
-    }
-
-    /// The same; `None` if the service has not seen the call, because the connection had ended.
-    pub(crate) async fn send_if_open(&self, method: &str, message: &[u8]) -> Option<Response<Incoming>> {
-        match self.0.clone().try_send_request(request(method, &[], framed(message))).await {
-            Ok(response) => Some(response),
-            Err(mut error) => {
-                let unsent = error.take_message();
-                assert!(unsent.is_some(), "{:?}", error.into_error());
-                None
-            }
+        let mut request = Request::post(format!("http://localhost/runtime.v1.ImageService/{method}"))
+            .header("content-type", "application/grpc")
+            .header("te", "trailers")
+            .header("user-agent", "grpc-go/1.79.3");
+        for (name, value) in headers {
+            request = request.header(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
+        self.0.clone().send_request(request.body(Full::new(body)).unwrap()).await
     }
-}
-
-fn request(method: &str, headers: &[(&'static str, &'static str)], body: Bytes) -> Request<Full<Bytes>> {
-    let mut request = Request::post(format!("http://localhost/runtime.v1.ImageService/{method}"))
-        .header("content-type", "application/grpc")
-        .header("te", "trailers")
-        .header("user-agent", "grpc-go/1.79.3");
-    for (name, value) in headers {
-        request = request.header(HeaderName::from_static(name), HeaderValue::from_static(value));
-    }
-    request.body(Full::new(body)).unwrap()
 }
 
 pub(crate) async fn whole(response: Response<Incoming>) -> hyper::Result<Answer> {
