@@ -43,7 +43,7 @@ impl Predecessor {
         Ok(Some((Self { channel }, socket)))
     }
 
-    /// Says that this process is ready, and waits until the predecessor accepts no more connections.
+    /// Says that this process is ready, and waits until the predecessor lets it serve.
     pub(crate) async fn relieve(self) -> io::Result<()> {
         self.channel.set_nonblocking(true)?;
         let mut channel = tokio::net::UnixStream::from_std(self.channel)?;

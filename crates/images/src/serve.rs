@@ -32,7 +32,7 @@ struct Connections {
 /// Why this process stops to accept connections.
 enum Turn {
     Stop(&'static str),
-    Replaced(Successor),
+    Replaced(Box<Successor>),
 }
 
 /// Serves until this process is told to stop, or until another has taken over and the calls of this one have ended.
@@ -47,7 +47,7 @@ pub(crate) async fn serve(
     loop {
         let turn = tokio::select! {
             why = stop.recv() => Turn::Stop(why),
-            successor = succession.successor(&listening) => Turn::Replaced(successor),
+            successor = succession.successor(&listening) => Turn::Replaced(Box::new(successor)),
             never = accept(&listening, &service, &connections) => match never {},
         };
         match turn {
