@@ -106,6 +106,7 @@ pub(crate) const KILLED: &[&str] = &[
     "it",
     "--",
     "killed::",
+    "updating::",
     "failing::",
     "synced::",
 ];

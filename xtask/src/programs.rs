@@ -77,6 +77,7 @@ const MODULES: [Module; 3] = [
             ("kubectl", "/cmd/kubectl", Tier::ControlPlane),
             ("kube-controller-manager", "/cmd/kube-controller-manager", Tier::ControlPlane),
             ("kubelet", "/cmd/kubelet", Tier::Node),
+            ("kube-scheduler", "/cmd/kube-scheduler", Tier::Node),
         ],
         tags: "",
         version_package: Some("k8s.io/component-base/version"),
@@ -94,7 +95,7 @@ const MODULES: [Module; 3] = [
 ];
 
 /// Programs from Debian, with their packages and the first tier that needs them.
-const PACKAGES: [(&str, &str, Tier); 10] = [
+const PACKAGES: [(&str, &str, Tier); 11] = [
     ("strace", "strace", Tier::Tracer),
     ("valgrind", "valgrind", Tier::Tracer),
     ("docker-registry", "docker-registry", Tier::Registry),
@@ -105,6 +106,7 @@ const PACKAGES: [(&str, &str, Tier); 10] = [
     ("iptables", "iptables", Tier::Node),
     ("ip", "iproute2", Tier::Node),
     ("/usr/lib/cni/bridge", "containernetworking-plugins", Tier::Node),
+    ("/usr/lib/systemd/systemd", "systemd", Tier::Node),
 ];
 
 /// The programs that must already be on a machine for CRI-O.

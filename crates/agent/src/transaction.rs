@@ -2,35 +2,46 @@
 //! state or in the new one, at the latest when the next agent starts.
 //!
 //! What is about to be done is on disk before it is done, with every content that is needed to finish or to undo it. The caller
-//! reloads services and checks them between applying and committing.
+//! reloads services and checks them between applying and committing. After going back it reloads them too, and then settles: until
+//! it does, the journal says that services may still run with files that are gone.
 //!
 //! ```text
-//!            switch                     commit
-//!   Idle ─────────────►  Applied  ───────────────► Idle, new files
-//!     │  killed │            │ roll_back, killed
-//!     │         ▼ finish ▲   ▼
-//!     │      HalfApplied    HalfUndone ──── undo ► Idle, old files
-//!     │         └──── undo ──────────────────────►
-//!     └ restore_originals: the files as they were before the first switch
+//!         switch, restore_originals          commit
+//!   Idle ───────────────────────────► Applied ─────► Idle, new files
+//!          killed │          ▲           │ roll_back
+//!                 ▼  finish  │           │
+//!            HalfApplied ────┘           ├──────────────┐
+//!                 │ undo          killed │              │
+//!                 │                      ▼     undo     ▼     settle
+//!                 │                 HalfUndone ─────► Undone ───────► Idle, old files
+//!                 └─────────────────────────────────────▲
 //! ```
 //!
 //! ```no_run
 //! # use std::{path::Path, time::Duration};
 //! # use pullwright_agent::transaction::*;
 //! # fn works() -> bool { true }
+//! # fn reload<'a>(_: impl Iterator<Item = &'a NodePath>) {}
 //! # fn agent(wanted: &[WantedFile]) -> Result<(), Box<dyn std::error::Error>> {
 //! let root = HostRoot::open(Path::new("/host"))?;
 //! let mut transactions = Transactions::open(root, Duration::from_secs(60))?;
 //! match transactions.recover() {
 //!     Recovery::Nothing(_) => {}
-//!     Recovery::HalfApplied(half) => drop(half.undo()?),
-//!     Recovery::Applied(applied) => drop(applied.roll_back()?),
-//!     Recovery::HalfUndone(half) => drop(half.undo()?),
+//!     Recovery::HalfApplied(half) => settle(half.undo()?)?,
+//!     Recovery::Applied(applied) => settle(applied.roll_back()?)?,
+//!     Recovery::HalfUndone(half) => settle(half.undo()?)?,
+//!     Recovery::Undone(undone) => settle(undone)?,
 //! }
 //! if let Recovery::Nothing(idle) = transactions.recover() {
 //!     if let Switched::Applied(applied) = idle.switch("crio-0123456789", wanted)? {
-//!         if works() { applied.commit()? } else { drop(applied.roll_back()?) }
+//!         reload(applied.changed());
+//!         if works() { applied.commit()? } else { settle(applied.roll_back()?)? }
 //!     }
+//! }
+//!
+//! fn settle(undone: Undone<'_>) -> Result<(), Error> {
+//!     reload(undone.changed());
+//!     undone.settle()
 //! }
 //! # Ok(())
 //! # }
@@ -51,7 +62,8 @@ mod write;
 use std::time::Duration;
 
 pub use error::{Error, FileKind};
-pub use path::{InvalidFile, NodePath, WantedFile};
+pub(crate) use file::Digest;
+pub use path::{InvalidFile, NodePath, STATE, WantedFile};
 pub use restore::{Kept, Restored};
 pub use root::HostRoot;
 
@@ -101,6 +113,7 @@ impl Transactions {
             Some(Phase::Intent) => Recovery::HalfApplied(HalfApplied(self)),
             Some(Phase::Applied) => Recovery::Applied(Applied(self)),
             Some(Phase::Undoing) => Recovery::HalfUndone(HalfUndone(self)),
+            Some(Phase::Undone) => Recovery::Undone(Undone(self)),
         }
     }
 
@@ -136,6 +149,8 @@ pub enum Recovery<'a> {
     Applied(Applied<'a>),
     /// Going back ended in the middle: each file is old or new.
     HalfUndone(HalfUndone<'a>),
+    /// Every file is back, and nobody said that services have followed.
+    Undone(Undone<'a>),
 }
 
 /// Nothing is going on.
@@ -154,6 +169,11 @@ pub struct Applied<'a>(&'a mut Transactions);
 #[derive(Debug)]
 pub struct HalfUndone<'a>(&'a mut Transactions);
 
+/// The files are back. Let services follow, then settle.
+#[derive(Debug)]
+#[must_use = "until it is settled, the journal says that services may run with files that are gone"]
+pub struct Undone<'a>(&'a mut Transactions);
+
 /// What a switch led to.
 #[derive(Debug)]
 pub enum Switched<'a> {
@@ -163,28 +183,25 @@ pub enum Switched<'a> {
     Applied(Applied<'a>),
 }
 
-/// What going back led to.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use = "files that others changed are not back"]
-pub struct Undone {
-    /// Files that others changed in the meantime. They are left as they are.
-    pub kept: Vec<NodePath>,
-}
-
 impl<'a> Idle<'a> {
     /// Writes the files of a configuration, in this order. After that, files that only the last configuration had become what they
     /// were before it, in the reverse order.
     ///
     /// # Errors
     /// If files were changed by others, are not files, or cannot be written. Every file is as it was before, or the error is
-    /// [`Error::NotUndone`].
+    /// [`Error::NotUndone`]. If a file was switched in between, [`Transactions::recover`] has an [`Undone`].
     pub fn switch(self, configuration: &str, wanted: &[WantedFile]) -> Result<Switched<'a>, Error> {
-        let Self(transactions) = self;
-        if transactions.begin(configuration, wanted)? {
-            transactions.apply_or_undo()?;
-            return Ok(Switched::Applied(Applied(transactions)));
+        let begun = self.0.begin(configuration, wanted)?;
+        self.carry_out(begun)
+    }
+
+    /// Carries out what has just been written down, if that is anything.
+    fn carry_out(self, begun: bool) -> Result<Switched<'a>, Error> {
+        if !begun {
+            return Ok(Switched::Unchanged);
         }
-        Ok(Switched::Unchanged)
+        self.0.apply_or_withdraw()?;
+        Ok(Switched::Applied(Applied(self.0)))
     }
 }
 
@@ -209,16 +226,18 @@ impl<'a> HalfApplied<'a> {
         Ok(Applied(self.0))
     }
 
-    /// Brings every file back to what it was before the switch.
+    /// Brings every file back to what it was before the switch. Services may have read the new ones, if only because the node
+    /// started in the meantime.
     ///
     /// # Errors
     /// If a file cannot be written. Try again: nothing is lost.
-    pub fn undo(self) -> Result<Undone, Error> {
-        self.0.undo()
+    pub fn undo(self) -> Result<Undone<'a>, Error> {
+        self.0.undo()?;
+        Ok(Undone(self.0))
     }
 }
 
-impl Applied<'_> {
+impl<'a> Applied<'a> {
     /// The configuration that it leads to; none if the originals are restored.
     #[must_use]
     pub fn configuration(&self) -> Option<&str> {
@@ -242,12 +261,13 @@ impl Applied<'_> {
     ///
     /// # Errors
     /// If a file cannot be written. Try again: nothing is lost.
-    pub fn roll_back(self) -> Result<Undone, Error> {
-        self.0.undo()
+    pub fn roll_back(self) -> Result<Undone<'a>, Error> {
+        self.0.undo()?;
+        Ok(Undone(self.0))
     }
 }
 
-impl HalfUndone<'_> {
+impl<'a> HalfUndone<'a> {
     /// The configuration that did not stay; none if the originals were restored.
     #[must_use]
     pub fn configuration(&self) -> Option<&str> {
@@ -263,7 +283,35 @@ impl HalfUndone<'_> {
     ///
     /// # Errors
     /// If a file cannot be written. Try again: nothing is lost.
-    pub fn undo(self) -> Result<Undone, Error> {
-        self.0.undo()
+    pub fn undo(self) -> Result<Undone<'a>, Error> {
+        self.0.undo()?;
+        Ok(Undone(self.0))
+    }
+}
+
+impl Undone<'_> {
+    /// The configuration that did not stay; none if the originals were restored.
+    #[must_use]
+    pub fn configuration(&self) -> Option<&str> {
+        self.0.target()
+    }
+
+    /// The paths of the files that are back, in the order of the switch: what to reload.
+    pub fn changed(&self) -> impl Iterator<Item = &NodePath> {
+        self.0.changed()
+    }
+
+    /// Those among them that others changed in the meantime. They are left as they are.
+    #[must_use]
+    pub fn kept(&self) -> &[NodePath] {
+        self.0.journal.switch.as_ref().map_or(&[], |switch| &switch.kept)
+    }
+
+    /// Services have followed: the switch is over.
+    ///
+    /// # Errors
+    /// If the journal cannot be written. Try again: nothing is lost.
+    pub fn settle(self) -> Result<(), Error> {
+        self.0.forget()
     }
 }

@@ -47,6 +47,11 @@ pub const FAILED: &str = "Failed";
 /// Not `Ready`: it did not work, and what the node had before could not be brought back either.
 pub const NOT_UNDONE: &str = "NotUndone";
 
+/// A `NodeState`: whether the plugin works on the node. It is there only if not.
+pub const PLUGIN_WORKS: &str = "PluginWorks";
+/// Not `PluginWorks`: most runs fail for what is wrong on the node.
+pub const RUNS_FAIL: &str = "RunsFail";
+
 /// The schema of the list, with the rules that the Go tools generate for it. k8s-openapi's own has the types of a condition's
 /// fields and none of the rules.
 pub(crate) fn list(_: &mut SchemaGenerator) -> Schema {

@@ -1,6 +1,5 @@
 //! Serves the metrics on a local socket, with just enough HTTP for a scraper.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use crate::listen::{ListenError, listen};
+use crate::listen::Listening;
 use crate::metrics::Metrics;
 
 /// How much of a request to read at most.
@@ -17,8 +16,7 @@ const MAX_REQUEST: usize = 8 << 10;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Answers every connection.
-pub(crate) async fn expose(path: &Path, metrics: Arc<Metrics>) -> Result<(), ListenError> {
-    let listening = listen(path).await?;
+pub(crate) fn expose(listening: Listening, metrics: Arc<Metrics>) {
     tokio::spawn(async move {
         loop {
             match listening.listener.accept().await {
@@ -29,7 +27,6 @@ pub(crate) async fn expose(path: &Path, metrics: Arc<Metrics>) -> Result<(), Lis
             }
         }
     });
-    Ok(())
 }
 
 async fn answer(mut stream: UnixStream, metrics: Arc<Metrics>) -> std::io::Result<()> {

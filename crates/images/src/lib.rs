@@ -24,11 +24,16 @@ mod metrics;
 mod node;
 mod notify;
 mod options;
+mod predecessor;
 mod pull;
+mod reload;
 mod report;
 mod request;
 mod serve;
 mod service;
+mod signals;
+mod succession;
+mod successor;
 mod sweep;
 mod tickets;
 mod upstream;
@@ -40,13 +45,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::DumpableBehavior;
-use tokio::signal::unix::{SignalKind, signal};
 
+use crate::listen::Listening;
 use crate::metrics::Metrics;
 use crate::node::NodeConfiguration;
 use crate::notify::Notify;
+use crate::predecessor::Predecessor;
 use crate::report::{Level, report};
 use crate::service::Service;
+use crate::signals::StopSignals;
+use crate::succession::Succession;
+use crate::successor::Invocation;
 use crate::upstream::Upstream;
 
 pub use listen::ListenError;
@@ -61,15 +70,19 @@ pub enum Error {
     /// The operating system refused what the event loop needs.
     #[error("cannot start: {0}")]
     Start(io::Error),
+    /// The process that serves did not let this one take over.
+    #[error("cannot take over from the process that serves: {0}; its log says why")]
+    TakeOver(io::Error),
 }
 
-/// The whole program: parses the command line, runs the command and returns an exit code.
+/// The whole program: parses the command line, whose first word is the program, runs the command and returns an exit
+/// code.
 #[must_use]
-pub fn main(
-    arguments: impl IntoIterator<Item = OsString>,
-    var: impl Fn(&str) -> Option<OsString>,
-) -> ExitCode {
-    let command = match parse(arguments, &var) {
+pub fn main(words: impl IntoIterator<Item = OsString>, var: impl Fn(&str) -> Option<OsString>) -> ExitCode {
+    let mut words = words.into_iter();
+    let program = words.next().unwrap_or_default();
+    let invocation = Invocation { program, arguments: words.collect() };
+    let command = match parse(invocation.arguments.iter().cloned(), &var) {
         Ok(command) => command,
         Err(error) => {
             eprintln!("pullwright-images: {error}\nTry --help.");
@@ -80,7 +93,8 @@ pub fn main(
         Command::Help => say(&options::PROGRAM.help()),
         Command::Version => say(concat!("pullwright-images (pullwright) ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::Check(options) => check::run(&options, &var),
-        Command::Serve(options) => match run(options, &var) {
+        Command::Reload(options) => reload::run(&options),
+        Command::Serve(options) => match run(options, invocation, &var) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 report(Level::Error, format_args!("{error}"));
@@ -90,7 +104,11 @@ pub fn main(
     }
 }
 
-fn run(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+fn run(
+    options: Options,
+    invocation: Invocation,
+    var: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<(), Error> {
     // Write no core file: it would hold the credentials of running pulls.
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -101,32 +119,44 @@ fn run(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Result<(), E
         .thread_keep_alive(Duration::from_secs(1))
         .build()
         .map_err(Error::Start)?;
-    let ended = runtime.block_on(start(options, var));
+    let ended = runtime.block_on(start(options, invocation, var));
     // Nobody waits for the result of a file that is still being read.
     runtime.shutdown_background();
     ended
 }
 
-async fn start(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+async fn start(
+    options: Options,
+    invocation: Invocation,
+    var: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<(), Error> {
     let notify = Arc::new(Notify::from_vars(var));
-    let (mut term, mut interrupt) = (
-        signal(SignalKind::terminate()).map_err(Error::Start)?,
-        signal(SignalKind::interrupt()).map_err(Error::Start)?,
-    );
+    let stop = StopSignals::new().map_err(Error::Start)?;
+    let reload = signals::reload().map_err(Error::Start)?;
     let metrics = Arc::new(Metrics::default());
-    let listening = listen::listen(&options.listen).await?;
-    if let Some(path) = &options.metrics {
-        exposition::expose(path, metrics.clone()).await?;
-    }
     let upstream = Upstream::new(options.containerd.clone(), metrics.clone());
     let node = NodeConfiguration::new(options.clone(), var, metrics.clone());
     let service = Arc::new(Service::new(upstream, node, metrics.clone()));
+    let exposed = options.metrics.clone().map(|path| (path, metrics.clone()));
+    let mut succession =
+        Succession { reload, invocation, notify: notify.clone(), metrics: exposed, heartbeat: None };
+    let predecessor = Predecessor::from_vars(var).map_err(Error::TakeOver)?;
+    let predecessor_lives = predecessor.is_some();
+    let listening = if let Some((predecessor, socket)) = predecessor {
+        let mut listening = Listening::inherit(&options.listen, socket)?;
+        predecessor.relieve().await.map_err(Error::TakeOver)?;
+        listening.claim().map_err(Error::TakeOver)?;
+        listening
+    } else {
+        for path in [Some(&options.listen), options.metrics.as_ref()].into_iter().flatten() {
+            listen::free(path).await?;
+        }
+        listen::replace(&options.listen)?
+    };
+    succession.serve()?;
     // Only now that the service listens: from here on, plugins give out tickets.
     tickets::announce(&options);
-    tokio::spawn(sweep::run(options.clone(), metrics));
-    if let Some(every) = notify.watchdog {
-        tokio::spawn(alive(notify.clone(), every));
-    }
+    tokio::spawn(sweep::run(options.clone(), metrics, predecessor_lives));
     report(
         Level::Info,
         format_args!(
@@ -135,24 +165,11 @@ async fn start(options: Options, var: &dyn Fn(&str) -> Option<OsString>) -> Resu
             options.containerd.display()
         ),
     );
-    notify.say("READY=1");
-    let stop = async {
-        tokio::select! {
-            _ = term.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
-        }
-    };
-    serve::serve(listening, service, stop, options.drain, || notify.say("STOPPING=1")).await;
-    Ok(())
-}
-
-/// Tells systemd that calls are being served. It runs on the thread that serves them.
-async fn alive(notify: Arc<Notify>, every: Duration) {
-    let mut tick = tokio::time::interval(every);
-    loop {
-        tick.tick().await;
-        notify.say("WATCHDOG=1");
+    if !predecessor_lives {
+        notify.say("READY=1");
     }
+    serve::serve(listening, service, succession, stop, options.drain).await;
+    Ok(())
 }
 
 fn say(text: &str) -> ExitCode {

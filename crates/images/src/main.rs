@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    pullwright_images::main(std::env::args_os().skip(1), |name| std::env::var_os(name))
+    pullwright_images::main(std::env::args_os(), |name| std::env::var_os(name))
 }

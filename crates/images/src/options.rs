@@ -17,6 +17,8 @@ pub enum Command {
     Serve(Options),
     /// Check whether the service could run here, and print what is wrong.
     Check(Options),
+    /// Let the program that is on disk now take over from the running one.
+    Reload(Options),
     /// `--help`.
     Help,
     /// `--version`.
@@ -73,6 +75,7 @@ impl Default for Options {
 pub(crate) struct Settings {
     options: Options,
     check: bool,
+    reload: bool,
     question: Option<Command>,
 }
 
@@ -82,10 +85,12 @@ pullwright-images: a CRI image service in front of containerd that pulls with th
 The kubelet calls it in place of containerd (imageServiceEndpoint). It passes every call on as it is. For a pull that
 brings a ticket of crio-credential-provider (--deliver ticket), it takes the auth file of that ticket and calls
 containerd with each credential in turn, for the one host that the credential was written for. Exit codes: 0 it ended,
-or --check found nothing wrong; 1 it cannot serve, or --check found out why; 2 wrong usage.
+--check found nothing wrong, or --reload worked; 1 it cannot serve, --check found out why, or the running process goes
+on after --reload; 2 wrong usage.
 
   pullwright-images [OPTIONS]
   pullwright-images --check [OPTIONS]
+  pullwright-images --reload [OPTIONS]
 
 You can also set each option in the environment, as PULLWRIGHT_IMAGES_ and its name in capitals
 (PULLWRIGHT_IMAGES_AUTH_DIR); the command line wins.
@@ -223,6 +228,12 @@ const FLAGS: &[Flag<Settings>] = &[
         |settings, on| settings.check = on,
     )
     .not_in_environment(),
+    Flag::<Settings>::switch(
+        "reload",
+        "let the program that is on disk now take over from the running one; no call fails",
+        |settings, on| settings.reload = on,
+    )
+    .not_in_environment(),
     Flag::question("help", "print this help", |settings| settings.question = Some(Command::Help)),
     Flag::question("version", "print the version", |settings| settings.question = Some(Command::Version)),
 ];
@@ -237,8 +248,13 @@ pub fn parse(
 ) -> Result<Command, FlagError> {
     let mut settings = Settings::default();
     PROGRAM.parse(&mut settings, arguments, var)?;
-    let Settings { options, check, question } = settings;
-    Ok(question.unwrap_or(if check { Command::Check(options) } else { Command::Serve(options) }))
+    let Settings { options, check, reload, question } = settings;
+    let command = match (check, reload) {
+        (true, _) => Command::Check,
+        (false, true) => Command::Reload,
+        (false, false) => Command::Serve,
+    };
+    Ok(question.unwrap_or_else(|| command(options)))
 }
 
 impl Options {

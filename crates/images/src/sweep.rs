@@ -12,12 +12,14 @@ use crate::report::{Level, report};
 /// How often to check. Plugins have their own sweeper, which checks when a file is due.
 const EVERY: Duration = Duration::from_mins(1);
 
-/// Sweeps at once and then every minute. The first sweep empties `in-use/`: nothing there is in use, because the
-/// service that listened here before us is dead.
-pub(crate) async fn run(options: Options, metrics: Arc<Metrics>) {
+/// Sweeps at once and then every minute. If the process that listened here before us is dead, the first sweep empties
+/// `in-use/`: nothing there is in use.
+pub(crate) async fn run(options: Options, metrics: Arc<Metrics>, predecessor_lives: bool) {
     let kept = options.bounds;
     let mut bounds = kept;
-    bounds.sweep.in_use = Duration::ZERO;
+    if !predecessor_lives {
+        bounds.sweep.in_use = Duration::ZERO;
+    }
     loop {
         let (options, metrics) = (options.clone(), metrics.clone());
         let swept = tokio::task::spawn_blocking(move || sweep(&options, bounds, &metrics));

@@ -10,6 +10,10 @@ use crate::{
     Rendering, Runtime, RuntimeState, is_ours,
 };
 
+/// Where the plugin and the image service hand over credentials on nodes that an agent sets up: in memory, and gone with the node's last
+/// breath. Only CRI-O needs a folder of its own for them.
+pub const AUTH_FOLDER: &str = "/run/pullwright/auth";
+
 /// The row of containerd.
 pub const RUNTIME: Runtime = Runtime {
     name: "containerd",

@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use kube::client::AuthError;
 use kube::core::Status;
 
 /// What kind of failure it is, and so who can do something about it.
@@ -75,30 +74,5 @@ pub(crate) fn fields_of_others(status: &Status) -> impl Iterator<Item = &str> {
 impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-/// Says what went wrong without the client's own decoration, which repeats the whole answer.
-#[must_use]
-pub fn message(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message.clone(),
-        // Its own words can hold what a credential program printed.
-        kube::Error::Auth(_) => "the credentials for the API server cannot be used".to_owned(),
-        other => {
-            let mut text = other.to_string();
-            let mut source = std::error::Error::source(other);
-            while let Some(cause) = source {
-                if cause.is::<AuthError>() {
-                    return "the credentials for the API server cannot be used".to_owned();
-                }
-                let cause_text = cause.to_string();
-                if !text.contains(&cause_text) {
-                    text = format!("{text}: {cause_text}");
-                }
-                source = cause.source();
-            }
-            text
-        }
     }
 }

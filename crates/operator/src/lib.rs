@@ -13,7 +13,6 @@
 pub mod cache;
 pub mod category;
 pub mod controller;
-pub mod health;
 pub mod leader;
 pub mod metrics;
 pub mod namespaces;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pullwright_api::names;
+use pullwright_daemon::LogLevel;
 use pullwright_flags::{Flag, FlagError, Program, Section};
 
 use crate::nodes::DeliveryMode;
@@ -51,19 +52,6 @@ pub struct Options {
     pub lease: Duration,
     /// `--log-level`
     pub log_level: LogLevel,
-}
-
-/// How much is logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogLevel {
-    /// Only failures.
-    Error,
-    /// Also what is odd.
-    Warn,
-    /// Also every write.
-    Info,
-    /// Also every request.
-    Debug,
 }
 
 impl Default for Options {
@@ -248,13 +236,7 @@ const FLAGS: &[Flag<Settings>] = &[
         "how much to log, as JSON on standard error [default: info]",
         |settings, value| {
             settings.options.log_level =
-                value.parse_with("use error, warn, info or debug", |text| match text {
-                    "error" => Some(LogLevel::Error),
-                    "warn" => Some(LogLevel::Warn),
-                    "info" => Some(LogLevel::Info),
-                    "debug" => Some(LogLevel::Debug),
-                    _ => None,
-                })?;
+                value.parse_with("use error, warn, info or debug", |text| text.parse().ok())?;
             Ok(())
         },
     ),

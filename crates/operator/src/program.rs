@@ -7,48 +7,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
+use kube::{Api, Client};
 use pullwright_api::names;
+use pullwright_daemon::{ConnectError, Health, connect, log, message, serve};
 use pullwright_documents::documents;
 use pullwright_engine::kubelet::{ConfigFile, CredentialProviderConfig};
 use serde_json::Value;
 use thiserror::Error;
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use tracing::level_filters::LevelFilter;
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
-use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::category::{Category, message};
+use crate::category::Category;
 use crate::controller::drive;
-use crate::health::{self, Health};
 use crate::leader::{Election, Ended, Timing, TimingError};
 use crate::metrics::Metrics;
 use crate::namespaces::NamespacesController;
 use crate::nodes::{ClusterKinds, NodeSettings, NodesController, RolloutSettings, cluster_kinds};
-use crate::options::{self, Command, LogLevel, Options};
+use crate::options::{self, Command, Options};
 use crate::rollout::RolloutPolicy;
 use crate::write::Writer;
 
 /// The exit code of a replica that lost its lease.
 const LOST: u8 = 3;
-/// How long the API server may be silent on a connection; a watch ends after 290 s.
-const ANSWER_WITHIN: Duration = Duration::from_secs(310);
-/// How long to connect for.
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Why the operator cannot run.
 #[derive(Debug, Error)]
 enum StartError {
-    #[error("the kubeconfig {path:?} cannot be used; `kubectl --kubeconfig` may say more about it")]
-    Kubeconfig { path: std::path::PathBuf },
-    #[error("there is no usable kubeconfig, and this is not a Pod with a service account; use --kubeconfig")]
-    Config,
-    #[error("reaching the API server: {0}")]
-    Client(String),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
     #[error("listening on {address}: {source}")]
     Listen { address: std::net::SocketAddr, source: std::io::Error },
     #[error("reading {path:?}: {why}")]
@@ -79,7 +67,7 @@ pub fn main(
             return ExitCode::from(2);
         }
     };
-    log(options.log_level);
+    log("pullwright_operator", options.log_level);
     // The host name of a Pod is its name. A restarted container has the same one, so chance is added.
     let host = var("HOSTNAME").map(|name| name.to_string_lossy().into_owned());
     let chance = RandomState::new().build_hasher().finish();
@@ -97,25 +85,6 @@ pub fn main(
     }
 }
 
-fn log(level: LogLevel) {
-    let level = match level {
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-    };
-    // The libraries report each failure once more in their own words; that helps only those who look for a mistake in them.
-    let targets = Targets::new().with_target("pullwright_operator", level);
-    let targets = if level == LevelFilter::DEBUG { targets.with_default(level) } else { targets };
-    let lines = tracing_subscriber::fmt::layer()
-        .json()
-        .flatten_event(true)
-        .with_current_span(false)
-        .with_span_list(false)
-        .with_writer(std::io::stderr);
-    tracing_subscriber::registry().with(lines.with_filter(targets)).init();
-}
-
 async fn run(options: Options, identity: &str) -> Result<ExitCode, StartError> {
     let settings = NodeSettings {
         audience: options.audience.clone(),
@@ -125,10 +94,14 @@ async fn run(options: Options, identity: &str) -> Result<ExitCode, StartError> {
     };
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let listener = health::listen(options.listen)
+    let listener = TcpListener::bind(options.listen)
         .await
         .map_err(|source| StartError::Listen { address: options.listen, source })?;
-    let client = connect(&options, identity).await?;
+    let client = connect(
+        options.kubeconfig.as_deref(),
+        &format!("{}/{} ({identity})", names::OPERATOR, env!("CARGO_PKG_VERSION")),
+    )
+    .await?;
     let mut kinds = discovered(&client).await;
     kinds.delivery = options.delivery.unwrap_or(kinds.delivery);
     tracing::info!(identity, delivery = ?kinds.delivery, version = env!("CARGO_PKG_VERSION"), "starting");
@@ -152,8 +125,15 @@ async fn run(options: Options, identity: &str) -> Result<ExitCode, StartError> {
         metrics.clone(),
         &changed,
     );
-    let health = Health { missing: Box::new(nodes.missing()), metrics: metrics.clone() };
-    tokio::spawn(health::serve(listener, Arc::new(health)));
+    let (missing, counted) = (nodes.missing(), metrics.clone());
+    let health = Health {
+        waits_for: Box::new(move || match missing().as_slice() {
+            [] => None,
+            missing => Some(format!("objects of these kinds: {}", missing.join(", "))),
+        }),
+        metrics: Box::new(move || counted.text()),
+    };
+    tokio::spawn(serve(listener, Arc::new(health)));
 
     let (stop, stopped) = watch::channel(false);
     let mut controllers = JoinSet::new();
@@ -195,31 +175,6 @@ async fn show_leadership(mut leadership: crate::leader::Leadership, metrics: Met
 /// The proportions are client-go's.
 fn timing(lease: Duration) -> Result<Timing, TimingError> {
     Timing::new(lease, lease * 2 / 3, lease * 2 / 15, lease / 5)
-}
-
-async fn connect(options: &Options, identity: &str) -> Result<Client, StartError> {
-    let mut config = match &options.kubeconfig {
-        Some(path) => {
-            // The library's own words quote the file, in which tokens and keys are.
-            let refused = |_| StartError::Kubeconfig { path: path.clone() };
-            let kubeconfig = Kubeconfig::read_from(path).map_err(refused)?;
-            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-                .await
-                .map_err(refused)?
-        }
-        None => Config::infer().await.map_err(|_| StartError::Config)?,
-    };
-    config.connect_timeout = Some(CONNECT_WITHIN);
-    // Longer than a watch lasts, so that a connection that has died without a word is noticed at all.
-    config.read_timeout = Some(ANSWER_WITHIN);
-    config.reset_reader_on_write = true;
-    // Retries are decisions of the controllers, which look at the world again before they try.
-    config.default_retry = false;
-    let agent = format!("{}/{} ({identity})", names::OPERATOR, env!("CARGO_PKG_VERSION"));
-    if let Ok(agent) = hyper::header::HeaderValue::from_str(&agent) {
-        config.headers.push((hyper::header::USER_AGENT, agent));
-    }
-    Client::try_from(config).map_err(|error| StartError::Client(message(&error)))
 }
 
 /// Asks until there is an answer: a Pod that ends because the API server is away is only started again.

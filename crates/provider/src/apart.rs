@@ -28,12 +28,12 @@ pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: RunResult, deadli
         return provided;
     }
     let Some((handover, name)) = handed_over(env, request) else { return provided };
-    let why = match provided {
-        Ok((outcome, _)) => outcome.to_string(),
+    let (why, instead_of) = match provided {
+        Ok((outcome, _)) => (outcome.to_string(), outcome.reason()),
         Err(error) => {
             // The kubelet ignores the answer of a plugin that fails, so do not fail. The journal has the reason.
             env.report.failed(&error);
-            error.to_string()
+            (error.to_string(), error.reason())
         }
     };
     match handover.clear(&name, deadline) {
@@ -44,7 +44,7 @@ pub(crate) fn keep(env: &Env<'_>, request: &Request, provided: RunResult, deadli
         Err(error) => env.report.passed_over(error),
     }
     Ok((
-        PluginOutcome::KeptApart { why },
+        PluginOutcome::KeptApart { why, instead_of },
         answer::for_this_account(request.api_version(), request.image(), true),
     ))
 }

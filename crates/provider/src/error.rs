@@ -9,6 +9,7 @@ use pullwright_engine::plan::Withheld;
 use pullwright_engine::reference::ReferenceError;
 use pullwright_handover::{FolderError, NoImage, PutError, SweeperError, TicketError};
 use pullwright_nodefiles::LoadError;
+use pullwright_outcomes::Reason;
 
 use crate::cluster::ClusterError;
 use crate::run::REQUEST_MAX;
@@ -87,21 +88,24 @@ pub enum Error {
 }
 
 impl Error {
-    /// A stable name for filters.
+    /// What the run counts as, with a stable name for filters.
     #[must_use]
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Input(_) | Self::InputTooLarge | Self::Request(_) | Self::Image { .. } => "bad-request",
-            Self::Token(_) | Self::Expired { .. } | Self::NoNamespace => "bad-token",
-            Self::Registries(_) => "bad-registries-conf",
-            Self::Cluster(_) => "no-api-server",
-            Self::Secrets(_) => "no-secrets",
+            Self::Input(_)
+            | Self::InputTooLarge
+            | Self::Request(_)
+            | Self::Image { .. }
+            | Self::RequestFile { .. } => Reason::BadRequest,
+            Self::Token(_) | Self::Expired { .. } | Self::NoNamespace => Reason::BadToken,
+            Self::Registries(_) => Reason::BadRegistriesConf,
+            Self::Cluster(_) => Reason::NoApiServer,
+            Self::Secrets(error) => error.reason(),
             Self::Name(_) | Self::Folder(_) | Self::Put(_) | Self::Ticket(_) | Self::Sweeper(_) => {
-                "no-auth-file"
+                Reason::NoAuthFile
             }
-            Self::Withheld(_) => "withheld",
-            Self::Answer(_) => "no-answer",
-            Self::RequestFile { .. } => "no-plan",
+            Self::Withheld(_) => Reason::Withheld,
+            Self::Answer(_) => Reason::NoAnswer,
         }
     }
 }

@@ -79,6 +79,11 @@ fn provide(options: &Options, var: &impl Fn(&str) -> Option<OsString>) -> Result
     let report = RunLog::new(journal::Journal::connect(&options.journal_socket));
     let env = Env { options, var, report: &report };
     let result = run(&env, io::stdin().lock(), io::stdout().lock());
+    let reason = result.as_ref().map_or_else(Error::reason, PluginOutcome::reason);
+    if let Err(error) = pullwright_outcomes::count(&options.outcomes_dir, reason) {
+        let folder = options.outcomes_dir.display();
+        report.passed_over(format_args!("cannot count {} in {folder}: {error}", reason.name()));
+    }
     match &result {
         Ok(outcome) => report.close(outcome),
         Err(error) => report.failed(error),

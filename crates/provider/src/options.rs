@@ -72,6 +72,8 @@ pub struct Options {
     pub api_timeout: Duration,
     /// `--journal-socket`
     pub journal_socket: PathBuf,
+    /// `--outcomes-dir`
+    pub outcomes_dir: PathBuf,
 }
 
 /// Where Secrets come from.
@@ -107,6 +109,7 @@ impl Default for Options {
             proxy_from_environment: false,
             api_timeout: Duration::from_secs(10),
             journal_socket: "/run/systemd/journal/socket".into(),
+            outcomes_dir: pullwright_outcomes::DEFAULT_FOLDER.into(),
         }
     }
 }

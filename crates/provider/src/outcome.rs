@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use pullwright_outcomes::Reason;
+
 /// The outcome of a plugin run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginOutcome {
@@ -34,6 +36,8 @@ pub enum PluginOutcome {
     KeptApart {
         /// Why there is no credential.
         why: String,
+        /// The same in one word: what the run would have ended with.
+        instead_of: Reason,
     },
     /// The answer holds the credentials.
     Answered {
@@ -45,22 +49,32 @@ pub enum PluginOutcome {
 impl PluginOutcome {
     /// A stable name for filters.
     #[must_use]
-    pub fn reason(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::NoToken => "no-token",
-            Self::NoMirrors => "no-mirrors",
-            Self::NoCredential { .. } => "no-credential",
-            Self::Wrote { .. } => "wrote-file",
-            Self::WroteForTicket { .. } => "wrote-ticket",
             Self::KeptApart { .. } => "kept-apart",
-            Self::Answered { .. } => "answered",
+            other => other.reason().name(),
+        }
+    }
+
+    /// What the run counts as. A pull that is kept apart counts as what it would have been otherwise, so that a plugin that fails
+    /// shows.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::NoToken => Reason::NoToken,
+            Self::NoMirrors => Reason::NoMirrors,
+            Self::NoCredential { .. } => Reason::NoCredential,
+            Self::Wrote { .. } => Reason::WroteFile,
+            Self::WroteForTicket { .. } => Reason::WroteTicket,
+            Self::KeptApart { instead_of, .. } => *instead_of,
+            Self::Answered { .. } => Reason::Answered,
         }
     }
 
     /// Whether a credential was handed over.
     #[must_use]
     pub fn provides(&self) -> bool {
-        matches!(self, Self::Wrote { .. } | Self::WroteForTicket { .. } | Self::Answered { .. })
+        self.reason().provides()
     }
 }
 
@@ -75,7 +89,7 @@ impl fmt::Display for PluginOutcome {
             Self::Wrote { path, entries } | Self::WroteForTicket { path, entries } => {
                 write!(f, "Wrote auth file to {} with {entries} number of entries", path.display())
             }
-            Self::KeptApart { why } => write!(
+            Self::KeptApart { why, .. } => write!(
                 f,
                 "{why}; answered that the pull is this service account's alone, for a file was handed over for this image before"
             ),

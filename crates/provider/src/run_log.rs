@@ -75,14 +75,14 @@ impl RunLog {
     /// Logs the end of a run that answered.
     pub(crate) fn close(&self, outcome: &PluginOutcome) {
         let how = if outcome.provides() { "provided" } else { "nothing" };
-        self.send(LogLevel::Info, outcome, Some((how, outcome.reason())));
+        self.send(LogLevel::Info, outcome, Some((how, outcome.name())));
         eprintln!("{outcome}");
     }
 
     /// Logs the end of a run that failed; the caller prints the error.
     pub(crate) fn failed(&self, error: &Error) {
         let message = format_args!("Failed to run credential provider: {error}");
-        self.send(LogLevel::Error, message, Some(("failed", error.reason())));
+        self.send(LogLevel::Error, message, Some(("failed", error.reason().name())));
     }
 
     /// Sends a line to the journal. `end` is how the run ended and why, for its last line. Formats nothing if there is

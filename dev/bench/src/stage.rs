@@ -28,7 +28,8 @@ impl Stage {
     pub fn new(root: &Path, load: Load, server: &str, token: &str) -> Result<Self> {
         let (host, port) =
             server.trim_start_matches("https://").split_once(':').context("the server has no port")?;
-        let folders = ["etc/containers/registries.conf.d", "etc/kubernetes", "lib/kubelet", "run", "locks"];
+        let folders =
+            ["etc/containers/registries.conf.d", "etc/kubernetes", "lib/kubelet", "run/outcomes", "locks"];
         for folder in folders {
             fs::create_dir_all(root.join(folder))?;
         }
@@ -76,6 +77,7 @@ impl Stage {
             ("--lock-dir", self.path("locks")),
             ("--global-auth-file", self.path("lib/kubelet/config.json")),
             ("--journal-socket", self.path("run/no-journal")),
+            ("--outcomes-dir", self.path("run/outcomes")),
         ] {
             arguments.extend([option.into(), path.into()]);
         }

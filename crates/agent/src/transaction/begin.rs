@@ -54,7 +54,7 @@ impl Transactions {
         };
         if self.journal.switch.is_some() {
             // The journal has its new content, but maybe not for good.
-            return Err(self.undo_after(cause));
+            return Err(self.withdraw_after(cause));
         }
         // Contents that the journal does not name are pruned now, or by the next start.
         let _ = self.state.prune(&self.journal);
@@ -76,7 +76,15 @@ impl Transactions {
         let mut made = self.journal.folders.clone();
         made.retain(|folder| !listed.contains(folder));
         made.extend(folders.iter().cloned());
-        let switch = Switch { id: random()?, phase: Phase::Intent, configuration, changes, folders, managed };
+        let switch = Switch {
+            id: random()?,
+            phase: Phase::Intent,
+            configuration,
+            changes,
+            folders,
+            managed,
+            kept: vec![],
+        };
         Ok(Journal { folders: made, switch: Some(switch), ..self.journal.clone() })
     }
 

@@ -22,7 +22,7 @@ impl Digest {
         Self::from_hash(Sha256::new_with_prefix(content))
     }
 
-    fn from_hash(hash: Sha256) -> Self {
+    pub(crate) fn from_hash(hash: Sha256) -> Self {
         Self(hex(&hash.finalize()))
     }
 

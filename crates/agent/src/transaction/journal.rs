@@ -41,6 +41,9 @@ pub(crate) struct Switch {
     pub(crate) folders: Vec<NodePath>,
     /// What is managed once it is committed.
     pub(crate) managed: Vec<Managed>,
+    /// Once it is undone: files that are not back, because others changed them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) kept: Vec<NodePath>,
 }
 
 /// How far a switch is.
@@ -53,6 +56,8 @@ pub(crate) enum Phase {
     Applied,
     /// Each file is old or new, and becomes old.
     Undoing,
+    /// Each file is old, and services may not have noticed.
+    Undone,
 }
 
 /// The one field that every format has.
@@ -104,11 +109,12 @@ mod tests {
         let managed = Managed { path: path("/b"), original: FileState::Absent, written: FileState::Absent };
         let switch = Switch {
             id: "1".to_owned(),
-            phase: Phase::Undoing,
+            phase: Phase::Undone,
             configuration: Some("crio-1".to_owned()),
             changes: vec![change],
             folders: vec![path("/c")],
             managed: vec![managed.clone()],
+            kept: vec![path("/a")],
         };
         let journal = Journal {
             managed: vec![managed],

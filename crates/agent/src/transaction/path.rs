@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Where the agent keeps its state on the node. It never writes a file of a configuration there.
-pub(crate) const STATE: &str = "/var/lib/pullwright";
+pub const STATE: &str = "/var/lib/pullwright";
 
 /// How long a path may be, as in the kernel.
 const LONGEST: usize = 4095;

@@ -1,18 +1,19 @@
-//! Restores the files as they were before the first switch, and removes the agent's state.
+//! Restores the files as they were before the first switch, and then removes the agent's state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Transactions;
 use super::error::Error;
 use super::path::NodePath;
 use super::plan::{Managed, Observed, Plan, plan};
+use super::{Idle, Switched, Transactions};
 
 /// What restoring led to.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use = "files that others changed are not restored"]
-pub struct Restored {
-    /// Files that others changed or replaced. They are left as they are. As long as there are any, the state stays too: it has their
-    /// originals.
+#[derive(Debug)]
+#[must_use = "files that were restored are not committed, and files that others changed are not restored"]
+pub struct Restored<'a> {
+    /// Whether files were written: a switch like any other, to no configuration. Commit it, or roll it back.
+    pub switched: Switched<'a>,
+    /// Files that others changed or replaced. They are left as they are, and the state has their originals.
     pub kept: Vec<Kept>,
 }
 
@@ -25,27 +26,35 @@ pub struct Kept {
     pub reason: String,
 }
 
-impl Transactions {
-    /// Brings every file back to what it was before the first switch, with its permissions, owner and attributes; removes folders
-    /// that we made if nobody else uses them; then removes the agent's state.
+impl<'a> Idle<'a> {
+    /// Brings every file back to what it was before the first switch, with its permissions, owner and attributes. Once that is
+    /// committed, folders that we made are gone too, if nobody else uses them.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] if something has to be finished or undone first. Otherwise as [`Idle::switch`](super::Idle::switch).
-    /// Try again: nothing is lost.
-    pub fn restore_originals(mut self) -> Result<Restored, Error> {
+    /// As [`Idle::switch`].
+    pub fn restore_originals(self) -> Result<Restored<'a>, Error> {
+        let (plan, kept) = self.0.plan_restoring()?;
+        let begun = self.0.intend(None, plan, &BTreeMap::new())?;
+        Ok(Restored { switched: self.carry_out(begun)?, kept })
+    }
+}
+
+impl Transactions {
+    /// Removes the agent's state, unless it has the original of a file that is not restored; whether it is gone.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] if something has to be finished or undone first, or if the operating system refuses. Try again:
+    /// nothing is lost.
+    pub fn remove_state(mut self) -> Result<bool, Error> {
         if self.journal.switch.is_some() {
             return Err(Error::Interrupted);
         }
-        let (plan, kept) = self.plan_restoring()?;
-        if self.intend(None, plan, &BTreeMap::new())? {
-            self.apply_or_undo()?;
-            self.commit()?;
-        }
         self.tidy()?;
-        if kept.is_empty() {
-            self.state.remove()?;
+        if !self.journal.managed.is_empty() {
+            return Ok(false);
         }
-        Ok(Restored { kept })
+        self.state.remove()?;
+        Ok(true)
     }
 
     /// What restoring changes, and the files that it leaves alone.

@@ -2,48 +2,67 @@
 
 use std::collections::BTreeSet;
 
+use super::Transactions;
 use super::error::Error;
 use super::file::FileState;
 use super::journal::{Journal, Phase, Switch};
 use super::path::NodePath;
 use super::plan::{Change, is_foreign};
 use super::write;
-use super::{Transactions, Undone};
 
 impl Transactions {
-    /// Brings every file to its new state, or back to the old one.
+    /// Brings every file to its new state, or back to the old one, when a switch has just begun: until the first file is put,
+    /// there is nothing that services could have read.
+    pub(super) fn apply_or_withdraw(&mut self) -> Result<(), Error> {
+        match self.stage_all() {
+            Ok(staged) => self.put_all(&staged).map_err(|cause| self.undo_after(cause)),
+            Err(cause) => Err(self.withdraw_after(cause)),
+        }
+    }
+
+    /// The same when an earlier agent began it.
     pub(super) fn apply_or_undo(&mut self) -> Result<(), Error> {
-        self.apply().map_err(|cause| self.undo_after(cause))
+        let applied = self.stage_all().and_then(|staged| self.put_all(&staged));
+        applied.map_err(|cause| self.undo_after(cause))
     }
 
     /// Undoes the switch because of an error, which becomes part of the error.
-    pub(super) fn undo_after(&mut self, cause: Error) -> Error {
-        let cause = Box::new(cause);
-        match self.undo() {
-            Ok(Undone { .. }) => Error::Undone { cause },
-            Err(undoing) => Error::NotUndone { cause, undoing: Box::new(undoing) },
-        }
+    fn undo_after(&mut self, cause: Error) -> Error {
+        let undone = self.undo();
+        undone_after(cause, undone)
     }
 
-    /// First every file is written beside its place: if there is no space, or if a folder is read only, that shows before any
-    /// file is switched.
-    fn apply(&mut self) -> Result<(), Error> {
-        let Some(switch) = self.journal.switch.clone() else { return Ok(()) };
+    /// The same if no file was put. So there is nothing to settle.
+    pub(super) fn withdraw_after(&mut self, cause: Error) -> Error {
+        let withdrawn = self.undo().and_then(|()| self.forget());
+        undone_after(cause, withdrawn)
+    }
+
+    /// Writes every file beside its place: if there is no space, or if a folder is read only, that shows before any file is
+    /// switched.
+    fn stage_all(&mut self) -> Result<Vec<(Change, String)>, Error> {
+        let Some(switch) = &self.journal.switch else { return Ok(Vec::new()) };
         self.root.make_folders(&switch.folders)?;
-        let mut left = Vec::new();
+        let mut staged = Vec::new();
         for (change, temporary) in switch.steps() {
             if self.is_due(change)? {
                 self.stage(change, &temporary, &change.after)?;
-                left.push((change, temporary));
+                staged.push((change.clone(), temporary));
             }
         }
-        for (change, temporary) in left {
+        Ok(staged)
+    }
+
+    fn put_all(&mut self, staged: &[(Change, String)]) -> Result<(), Error> {
+        for (change, temporary) in staged {
             // Writing all the others took a while.
             if self.is_due(change)? {
-                self.put(change, &temporary, &change.after)?;
+                self.put(change, temporary, &change.after)?;
             }
         }
-        self.remove_temporaries(&switch)?;
+        if let Some(switch) = &self.journal.switch {
+            self.remove_temporaries(switch)?;
+        }
         self.record_phase(Phase::Applied)
     }
 
@@ -56,9 +75,9 @@ impl Transactions {
         Ok(!there.is_like(&change.after))
     }
 
-    /// Brings every file back to its old state, the last one first. As in `apply`, all are written before one is switched.
-    pub(super) fn undo(&mut self) -> Result<Undone, Error> {
-        let Some(switch) = self.journal.switch.clone() else { return Ok(Undone { kept: Vec::new() }) };
+    /// Brings every file back to its old state, the last one first. Here too, all are written before one is switched.
+    pub(super) fn undo(&mut self) -> Result<(), Error> {
+        let Some(switch) = self.journal.switch.clone() else { return Ok(()) };
         // They may take up the last of the space. If they cannot be removed, the files still come first.
         let _ = self.remove_temporaries(&switch);
         match switch.phase {
@@ -66,6 +85,7 @@ impl Transactions {
             // `Intent` is true meanwhile, too: each file is old or new. Going back does not depend on space for the journal.
             Phase::Intent => drop(self.record_phase(Phase::Undoing)),
             Phase::Undoing => {}
+            Phase::Undone => return Ok(()),
         }
         let (mut left, mut kept) = (Vec::new(), Vec::new());
         for (change, temporary) in switch.steps().rev() {
@@ -86,9 +106,16 @@ impl Transactions {
             self.put(change, &temporary, &change.before)?;
         }
         self.remove_temporaries(&switch)?;
+        let undone = Switch { phase: Phase::Undone, kept, ..switch };
+        self.record(Journal { switch: Some(undone), ..self.journal.clone() })
+    }
+
+    /// Ends a switch that is undone.
+    pub(super) fn forget(&mut self) -> Result<(), Error> {
         self.record(Journal { switch: None, ..self.journal.clone() })?;
+        // What is left is in nobody's way, and the next start tries again.
         let _ = self.tidy();
-        Ok(Undone { kept })
+        Ok(())
     }
 
     pub(super) fn commit(&mut self) -> Result<(), Error> {
@@ -142,6 +169,14 @@ impl Transactions {
             write::remove_temporary(&self.root, &change.path, &temporary)?;
         }
         Ok(())
+    }
+}
+
+fn undone_after(cause: Error, undone: Result<(), Error>) -> Error {
+    let cause = Box::new(cause);
+    match undone {
+        Ok(()) => Error::Undone { cause },
+        Err(undoing) => Error::NotUndone { cause, undoing: Box::new(undoing) },
     }
 }
 

@@ -5,7 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use pullwright_agent::transaction::{Error, HostRoot, Recovery, Switched, Transactions, WantedFile};
+use pullwright_agent::transaction::{Error, HostRoot, Recovery, Switched, Transactions, Undone, WantedFile};
+use pullwright_agent::update::UpdateError;
+
+use crate::updating;
 
 /// The first configuration: new files, some in new folders, a program, and files in place of others.
 pub(crate) fn a() -> Vec<WantedFile> {
@@ -46,12 +49,17 @@ pub(crate) fn run(deed: &str, root: &Path) -> ExitCode {
     }
 }
 
-fn done(deed: &str, root: &Path) -> Result<(), Error> {
+fn done(deed: &str, root: &Path) -> Result<(), UpdateError> {
+    match deed.strip_prefix("update-") {
+        Some(name) => updating::run(name, root),
+        None => Ok(switched(deed, root)?),
+    }
+}
+
+fn switched(deed: &str, root: &Path) -> Result<(), Error> {
     let mut transactions = Transactions::open(HostRoot::open(root)?, Duration::ZERO)?;
     if deed == "restore" {
-        let restored = transactions.restore_originals()?;
-        assert_eq!(restored.kept, []);
-        return Ok(());
+        return restore(transactions);
     }
     if let "finish" | "undo" = deed {
         return recover(&mut transactions, deed == "finish");
@@ -60,7 +68,7 @@ fn done(deed: &str, root: &Path) -> Result<(), Error> {
         ("a", Recovery::Nothing(idle)) => commit(idle.switch("a", &a())?),
         ("b", Recovery::Nothing(idle)) => commit(idle.switch("b", &b())?),
         ("apply-b", Recovery::Nothing(idle)) => idle.switch("b", &b()).map(drop),
-        ("roll-back", Recovery::Applied(applied)) => applied.roll_back().map(drop),
+        ("roll-back", Recovery::Applied(applied)) => settle(applied.roll_back()?),
         (_, found) => panic!("cannot {deed}: {found:?}"),
     }
 }
@@ -72,14 +80,32 @@ fn commit(switched: Switched<'_>) -> Result<(), Error> {
     }
 }
 
+/// Restores the originals of a node on which nothing is left to do, and removes every trace of the agent.
+pub(crate) fn restore(mut transactions: Transactions) -> Result<(), Error> {
+    let Recovery::Nothing(idle) = transactions.recover() else { panic!("something is left") };
+    let restored = idle.restore_originals()?;
+    assert_eq!(restored.kept, []);
+    if let Switched::Applied(applied) = restored.switched {
+        applied.commit()?;
+    }
+    transactions.remove_state().map(|gone| assert!(gone))
+}
+
+/// Services have followed, and no file was changed by others.
+pub(crate) fn settle(undone: Undone<'_>) -> Result<(), Error> {
+    assert_eq!(undone.kept(), []);
+    undone.settle()
+}
+
 /// Finishes or undoes what an agent left. What had begun to go back goes back.
 pub(crate) fn recover(transactions: &mut Transactions, finish: bool) -> Result<(), Error> {
     match transactions.recover() {
         Recovery::Nothing(_) => Ok(()),
         Recovery::HalfApplied(half) if finish => half.finish()?.commit(),
-        Recovery::HalfApplied(half) => half.undo().map(|undone| assert_eq!(undone.kept, [])),
+        Recovery::HalfApplied(half) => settle(half.undo()?),
         Recovery::Applied(applied) if finish => applied.commit(),
-        Recovery::Applied(applied) => applied.roll_back().map(|undone| assert_eq!(undone.kept, [])),
-        Recovery::HalfUndone(half) => half.undo().map(|undone| assert_eq!(undone.kept, [])),
+        Recovery::Applied(applied) => settle(applied.roll_back()?),
+        Recovery::HalfUndone(half) => settle(half.undo()?),
+        Recovery::Undone(undone) => settle(undone),
     }
 }

@@ -17,6 +17,7 @@ mod state;
 mod switching;
 mod synced;
 mod traced;
+mod updating;
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;
@@ -39,6 +40,8 @@ const TESTS: &[Test] = tests! {
         what_is_no_longer_wanted_is_as_it_was_before_us,
         a_roll_back_leads_to_the_last_configuration,
         a_roll_back_makes_folders_that_are_gone,
+        a_roll_back_is_open_until_services_have_followed,
+        a_switch_that_fails_midway_is_open_until_services_have_followed,
         what_a_reboot_lost_is_written_again,
         a_label_stays_and_a_list_of_others_does_not,
         a_strict_umask_changes_nothing;
@@ -52,7 +55,8 @@ const TESTS: &[Test] = tests! {
         everything_is_as_before,
         edits_by_others_stay_and_so_do_their_originals,
         folders_that_others_use_stay,
-        what_is_interrupted_is_not_restored;
+        what_does_not_work_without_us_can_be_rolled_back,
+        state_of_what_is_interrupted_stays;
     state:
         it_is_for_us_alone,
         a_second_agent_waits_or_is_refused,
@@ -73,6 +77,10 @@ const TESTS: &[Test] = tests! {
         at_each_system_call_of_restoring,
         at_each_system_call_of_finishing,
         at_each_system_call_of_undoing;
+    updating:
+        killed_at_each_system_call_of_one_that_works,
+        killed_at_each_system_call_of_one_that_does_not,
+        killed_at_each_system_call_of_taking_it_away;
     synced:
         one_thing_is_on_disk_before_the_next_begins;
     failing:

@@ -6,6 +6,7 @@ use std::fs;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
+use crate::agent::{restore, settle};
 use crate::stage::{STATE, Stage, Tree, file, files, idle};
 use pullwright_agent::transaction::{Applied, Recovery, Switched};
 
@@ -47,7 +48,7 @@ pub(crate) fn switches_in_any_order_end_where_they_should() {
                 prop_assert_eq!(&files(&now), &if committed { next } else { files(&last) });
                 last = now;
             }
-            prop_assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, vec![]);
+            restore(stage.open().unwrap()).unwrap();
             prop_assert_eq!(stage.tree(), before);
             prop_assert!(!fs::exists(stage.path(STATE)).unwrap());
             Ok(())
@@ -79,7 +80,7 @@ fn finish(switched: Applied<'_>, commit: bool) {
     if commit {
         switched.commit().unwrap();
     } else {
-        assert_eq!(switched.roll_back().unwrap().kept, []);
+        settle(switched.roll_back().unwrap()).unwrap();
     }
 }
 

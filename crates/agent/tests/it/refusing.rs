@@ -33,9 +33,15 @@ pub(crate) fn an_edit_by_others_during_a_switch_is_not_rolled_back() {
     let switched = applied(idle(&mut transactions).switch("b", &b()).unwrap());
     stage.write("etc/registries.conf", "edited", 0o644);
     let undone = switched.roll_back().unwrap();
-    assert_eq!(undone.kept.iter().map(NodePath::as_str).collect::<Vec<_>>(), ["/etc/registries.conf"]);
+    assert_eq!(undone.kept().iter().map(NodePath::as_str).collect::<Vec<_>>(), ["/etc/registries.conf"]);
     assert_eq!(stage.read("etc/registries.conf"), "edited");
     assert_eq!(stage.read("etc/crio/keep.conf"), "keep in a");
+    // The next agent knows it too.
+    drop(transactions);
+    let mut transactions = stage.open().unwrap();
+    let Recovery::Undone(undone) = transactions.recover() else { panic!("services have not followed") };
+    assert_eq!(undone.kept().iter().map(NodePath::as_str).collect::<Vec<_>>(), ["/etc/registries.conf"]);
+    undone.settle().unwrap();
     assert!(matches!(transactions.recover(), Recovery::Nothing(_)));
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::chown;
 
 use pullwright_agent::transaction::Error;
 
-use crate::agent::{a, b};
+use crate::agent::{a, b, restore, settle};
 use crate::stage::{STATE, Stage, applied, idle};
 
 pub(crate) fn everything_is_as_before() {
@@ -20,11 +20,11 @@ pub(crate) fn everything_is_as_before() {
     stage.switch("b", &b()).unwrap();
     stage.switch("odd", &odd).unwrap();
     assert_ne!(stage.tree(), before);
-    assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, []);
+    restore(stage.open().unwrap()).unwrap();
     assert_eq!(stage.tree(), before);
     assert!(!stage.path(STATE).exists());
     // And once more: there is nothing to restore.
-    assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, []);
+    restore(stage.open().unwrap()).unwrap();
     assert_eq!(stage.tree(), before);
     assert!(!stage.path(STATE).exists());
 }
@@ -36,16 +36,19 @@ pub(crate) fn edits_by_others_stay_and_so_do_their_originals() {
     stage.write("etc/registries.conf", "edited", 0o644);
     fs::remove_file(stage.path("etc/mode.conf")).unwrap();
     fs::create_dir(stage.path("etc/mode.conf")).unwrap();
-    let restored = stage.open().unwrap().restore_originals().unwrap();
+    let mut transactions = stage.open().unwrap();
+    let restored = idle(&mut transactions).restore_originals().unwrap();
     let kept: Vec<_> = restored.kept.iter().map(|kept| kept.path.as_str()).collect();
     assert_eq!(kept, ["/etc/mode.conf", "/etc/registries.conf"]);
     assert!(restored.kept[1].reason.contains("changed since Pullwright wrote it"), "{restored:?}");
+    applied(restored.switched).commit().unwrap();
+    assert!(!transactions.remove_state().unwrap());
     assert_eq!(stage.read("etc/registries.conf"), "edited");
     assert_eq!(stage.read("etc/crio/keep.conf"), "keep before");
     // They made up their mind.
     fs::remove_file(stage.path("etc/registries.conf")).unwrap();
     fs::remove_dir(stage.path("etc/mode.conf")).unwrap();
-    assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, []);
+    restore(stage.open().unwrap()).unwrap();
     assert_eq!(stage.tree(), before);
     assert!(!stage.path(STATE).exists());
 }
@@ -54,16 +57,28 @@ pub(crate) fn folders_that_others_use_stay() {
     let stage = Stage::new();
     stage.switch("b", &b()).unwrap();
     stage.write("etc/new/of-others", "mine", 0o644);
-    assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, []);
+    restore(stage.open().unwrap()).unwrap();
     assert_eq!(stage.read("etc/new/of-others"), "mine");
     assert!(!stage.path("etc/new/deep").exists() && !stage.path("usr").exists());
 }
 
-pub(crate) fn what_is_interrupted_is_not_restored() {
+pub(crate) fn what_does_not_work_without_us_can_be_rolled_back() {
+    let stage = Stage::new();
+    stage.switch("a", &a()).unwrap();
+    let with_a = stage.tree();
+    let mut transactions = stage.open().unwrap();
+    let restored = applied(idle(&mut transactions).restore_originals().unwrap().switched);
+    assert_eq!((restored.configuration(), restored.changed().count()), (None, a().len()));
+    settle(restored.roll_back().unwrap()).unwrap();
+    assert_eq!((stage.tree(), transactions.configuration()), (with_a, Some("a")));
+}
+
+pub(crate) fn state_of_what_is_interrupted_stays() {
     let stage = Stage::new();
     let mut transactions = stage.open().unwrap();
     let _applied = applied(idle(&mut transactions).switch("a", &a()).unwrap());
     let now = stage.tree();
-    assert!(matches!(transactions.restore_originals(), Err(Error::Interrupted)));
+    assert!(matches!(transactions.remove_state(), Err(Error::Interrupted)));
     assert_eq!(stage.tree(), now);
+    assert_eq!(stage.journal()["switch"]["phase"], "applied");
 }

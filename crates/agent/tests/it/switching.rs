@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-use pullwright_agent::transaction::Switched;
+use pullwright_agent::transaction::{Error, Recovery, Switched};
 use rustix::fs::{XattrFlags, lgetxattr, setxattr};
 
-use crate::agent::{a, b};
-use crate::stage::{NOTE, STATE, Stage, applied, file, idle};
+use crate::agent::{a, b, restore, settle};
+use crate::stage::{NOTE, STATE, Stage, applied, file, files, idle};
 
 pub(crate) fn files_are_as_wanted_and_then_as_before() {
     let stage = Stage::new();
@@ -87,7 +87,7 @@ pub(crate) fn a_roll_back_leads_to_the_last_configuration() {
     ];
     assert_eq!(changed, expected);
     assert_ne!(stage.tree(), before);
-    assert_eq!(switched.roll_back().unwrap().kept, []);
+    settle(switched.roll_back().unwrap()).unwrap();
     assert_eq!(stage.tree(), before);
     assert_eq!(transactions.configuration(), Some("a"));
 }
@@ -131,7 +131,7 @@ pub(crate) fn what_a_reboot_lost_is_written_again() {
     let mut expected = with_a.clone();
     expected.remove(Path::new("etc/others.conf"));
     assert_eq!(stage.tree(), expected);
-    assert_eq!(stage.open().unwrap().restore_originals().unwrap().kept, []);
+    restore(stage.open().unwrap()).unwrap();
     assert_eq!(stage.read("etc/crio/keep.conf"), "keep before");
 }
 
@@ -143,6 +143,50 @@ pub(crate) fn a_roll_back_makes_folders_that_are_gone() {
     let switched = applied(idle(&mut transactions).switch("b", &b()).unwrap());
     fs::remove_dir_all(stage.path("etc/crio")).unwrap();
     fs::remove_dir_all(stage.path("etc/new")).unwrap();
-    assert_eq!(switched.roll_back().unwrap().kept, []);
+    settle(switched.roll_back().unwrap()).unwrap();
     assert_eq!(stage.tree(), before);
+}
+
+pub(crate) fn a_roll_back_is_open_until_services_have_followed() {
+    let stage = Stage::new();
+    stage.switch("a", &a()).unwrap();
+    let before = files(&stage.tree());
+    let mut transactions = stage.open().unwrap();
+    let switched = applied(idle(&mut transactions).switch("b", &b()).unwrap());
+    let changed: Vec<_> = switched.changed().cloned().collect();
+    drop(switched.roll_back().unwrap());
+    // However often the agent dies before it has reloaded them.
+    for _ in 0..2 {
+        drop(transactions);
+        assert_eq!(files(&stage.tree()), before);
+        transactions = stage.open().unwrap();
+        let Recovery::Undone(undone) = transactions.recover() else { panic!("services have not followed") };
+        assert_eq!(undone.configuration(), Some("b"));
+        assert_eq!(undone.changed().cloned().collect::<Vec<_>>(), changed);
+    }
+    let Recovery::Undone(undone) = transactions.recover() else { panic!("services have not followed") };
+    settle(undone).unwrap();
+    assert!(matches!(transactions.recover(), Recovery::Nothing(_)));
+    // Everything goes on as if nothing had happened.
+    drop(transactions);
+    stage.switch("b", &b()).unwrap();
+    assert_eq!(stage.read("etc/registries.conf"), "registries in b");
+}
+
+pub(crate) fn a_switch_that_fails_midway_is_open_until_services_have_followed() {
+    let stage = Stage::new();
+    let mut transactions = stage.open().unwrap();
+    // An earlier agent ended in the middle, and this one cannot finish: somebody may have read what it had switched.
+    let _applied = applied(idle(&mut transactions).switch("a", &a()).unwrap());
+    drop(transactions);
+    let mut journal = stage.journal();
+    journal["switch"]["phase"] = "intent".into();
+    fs::write(stage.path(STATE).join("journal.json"), journal.to_string()).unwrap();
+    stage.write("etc/mode.conf", "edited", 0o644);
+    let mut transactions = stage.open().unwrap();
+    let Recovery::HalfApplied(half) = transactions.recover() else { panic!("it ended in the middle") };
+    let error = half.finish().unwrap_err();
+    assert!(matches!(error, Error::Undone { .. }), "{error}");
+    let Recovery::Undone(undone) = transactions.recover() else { panic!("services have not followed") };
+    assert_eq!((undone.changed().count(), undone.kept().len()), (a().len(), 1));
 }

@@ -9,5 +9,6 @@ mod faults;
 mod life;
 mod passthrough;
 mod pulls;
+mod reload;
 mod running;
 mod tickets;

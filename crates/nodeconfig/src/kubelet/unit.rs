@@ -74,11 +74,15 @@ impl ServiceUnit {
     }
 }
 
-/// The drop-in that adds flags to the command of a unit.
+/// The drop-in that adds flags to the command of a unit, and has systemd start another unit before it, if one is `needed`.
 ///
 /// # Errors
 /// If the unit has no single command, or if a flag has characters that systemd would interpret.
-pub fn flags_drop_in(unit: &ServiceUnit, flags: &[String]) -> Result<String, UnitError> {
+pub fn flags_drop_in(
+    unit: &ServiceUnit,
+    flags: &[String],
+    needed: Option<&str>,
+) -> Result<String, UnitError> {
     let plain = |flag: &&String| {
         flag.starts_with("--") && flag.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,@".contains(c))
     };
@@ -86,7 +90,15 @@ pub fn flags_drop_in(unit: &ServiceUnit, flags: &[String]) -> Result<String, Uni
         return Err(UnitError::Flag(flag.clone()));
     }
     let command = unit.exec_start()?;
-    Ok(format!("{HEADER}\n[Service]\nExecStart=\nExecStart={command} {}\n", flags.join(" ")))
+    let begins = needed.map_or_else(|| format!("{HEADER}\n"), starts_after);
+    Ok(format!("{begins}[Service]\nExecStart=\nExecStart={command} {}\n", flags.join(" ")))
+}
+
+/// The drop-in that only has systemd start another unit first. It is wanted and not required: what needs it says so itself, and is
+/// better off running without it than not at all.
+#[must_use]
+pub fn starts_after(needed: &str) -> String {
+    format!("{HEADER}\n[Unit]\nWants={needed}\nAfter={needed}\n")
 }
 
 /// The lines of a unit without comments, with those joined that end in a backslash.
@@ -132,7 +144,8 @@ mod tests {
     fn a_later_file_replaces_the_command_and_the_flags_come_behind_it() {
         let unit = ServiceUnit::read([KUBELET, KUBEADM]);
         assert_eq!(unit.exec_start(), Ok("/usr/bin/kubelet $KUBELET_CONFIG_ARGS $KUBELET_EXTRA_ARGS"));
-        let drop_in = flags_drop_in(&unit, &flags()).unwrap();
+        let drop_in = flags_drop_in(&unit, &flags(), Some("before.service")).unwrap();
+        assert!(drop_in.contains("\nWants=before.service\nAfter=before.service\n[Service]\n"), "{drop_in}");
         assert!(ServiceUnit::is_ours(&drop_in));
         let after = ServiceUnit::read([KUBELET, KUBEADM, &drop_in]);
         assert_eq!(
@@ -156,7 +169,7 @@ mod tests {
         assert_eq!(two.exec_start(), Err(UnitError::SeveralCommands(2)));
         let unit = ServiceUnit::read([KUBELET]);
         for flag in ["--a=$HOME", "--a=%n", "--a b", "--a=\"b\"", "a", "--a=b\nExecStartPost=/evil"] {
-            let error = flags_drop_in(&unit, &[flag.to_owned()]).unwrap_err();
+            let error = flags_drop_in(&unit, &[flag.to_owned()], None).unwrap_err();
             assert_eq!(error, UnitError::Flag(flag.to_owned()));
         }
     }

@@ -9,12 +9,13 @@ use kube::core::DeserializeGuard;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource};
+use pullwright_daemon::message;
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::kept::{Kept, Seen};
-use crate::category::{Category, message};
+use crate::category::Category;
 use crate::metrics::Metrics;
 
 /// What of an object is kept in memory. A Node is tens of kilobytes, of which a few words matter here.

@@ -8,12 +8,13 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::Timestamp;
 use kube::Api;
 use kube::api::PostParams;
+use pullwright_daemon::message;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::clock::now;
 use super::{ElectionStep, Elector, LeaseRecord, LeaseVersion, Moment, Timing, WriteFailure, lease};
-use crate::category::{Category, message};
+use crate::category::Category;
 
 /// Tells whether this replica leads. Copies of it share one state.
 #[derive(Debug, Clone)]

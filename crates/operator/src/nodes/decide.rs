@@ -10,7 +10,7 @@ use pullwright_engine::mirrors::{
 };
 use pullwright_engine::registries::{ConfFile, RegistriesConf};
 use pullwright_findings::Finding;
-use pullwright_nodeconfig::{NodeFile, RUNTIMES, Runtime, any_usable, crio};
+use pullwright_nodeconfig::{Layout, NodeFile, RUNTIMES, Runtime, any_usable, crio};
 use serde_json::Value;
 
 use super::facts::{NodeFacts, NodeStateFacts};
@@ -164,8 +164,8 @@ impl Content<'_> {
             if nodes.peek().is_none() {
                 continue;
             }
-            let (files, unsupported) = self.files_beside_the_nodes_own(runtime);
             let provider = provider_file(None, &entries.applied, &self.settings.plugin(runtime));
+            let (files, unsupported) = self.files_beside_the_nodes_own(runtime, provider.is_some());
             let object = objects::node_configuration(runtime, &files, provider.as_ref());
             let (object, refused) = match object {
                 Ok(object) => (object, None),
@@ -263,10 +263,19 @@ impl Content<'_> {
         (entries, targets, writes(wanted, own))
     }
 
-    /// The files for a node whose main configuration belongs to its distribution.
-    fn files_beside_the_nodes_own(&self, runtime: NodeRuntime) -> (Vec<NodeFile>, Vec<Finding>) {
+    /// The files for a node whose main configuration belongs to its distribution, and on which our plugin may run.
+    fn files_beside_the_nodes_own(
+        &self,
+        runtime: NodeRuntime,
+        with_plugin: bool,
+    ) -> (Vec<NodeFile>, Vec<Finding>) {
         let Some(row) = Runtime::find(RUNTIMES, runtime.name()) else { return (Vec::new(), Vec::new()) };
-        let (files, unsupported) = self.registry_files(row, None);
+        let (mut files, unsupported) = self.registry_files(row, None);
+        // Whatever the runtime reads, our plugin and our image service look into registries.conf for the hosts that need a credential.
+        if with_plugin && row.layout != Layout::RegistriesConf && self.wants_files {
+            let conf = crio::RUNTIME.render_objects(self.merged, None, &[]);
+            files.extend(conf.map(|conf| conf.files).unwrap_or_default());
+        }
         (crio::beside_main_file(files), unsupported)
     }
 

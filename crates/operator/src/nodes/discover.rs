@@ -7,10 +7,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Resource as _;
 use kube::{Api, Client};
 use pullwright_api::openshift::MachineConfig;
+use pullwright_daemon::message;
 use tokio::time::timeout;
 
 use super::observed::{ProviderVersion, UserKind};
-use crate::category::{Category, message};
+use crate::category::Category;
 
 /// How long a read within a pass may take: a connection that has died must not hold up all that follows.
 pub(crate) const READS_WITHIN: Duration = Duration::from_secs(15);

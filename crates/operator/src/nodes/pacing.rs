@@ -9,6 +9,7 @@ use kube::api::{ApiResource, ListParams};
 use kube::core::DeserializeGuard;
 use kube::{Api, Client, ResourceExt as _};
 use pullwright_api::{NodeConfiguration, NodeRuntime, NodeState, names};
+use pullwright_daemon::message;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
@@ -17,7 +18,7 @@ use super::discover::READS_WITHIN;
 use super::facts::NodeStateFacts;
 use super::observed::{Observed, ObservedDelivery, OwnConfiguration, last_rolled_out};
 use crate::cache::ObjectKey;
-use crate::category::{Category, message};
+use crate::category::Category;
 use crate::rollout::{
     Assignment, NodeStates, Pace, PacedNodes, Proof, Revision, RolloutNode, RolloutPolicy, RolloutStage,
     SHOWN_WITHIN, had_by_all, plan,

@@ -10,6 +10,7 @@ use kube::api::ApiResource;
 use kube::{Api, Client};
 use pullwright_api::NodeConfiguration;
 use pullwright_api::openshift::MachineConfig;
+use pullwright_daemon::message;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
@@ -20,7 +21,7 @@ use super::observed::{Observed, RenderedConfig, UserKind};
 use super::pacing::{Pacing, RolloutSettings};
 use super::settings::NodeSettings;
 use super::statuses::{ForeignConditions, Statuses, statuses};
-use crate::category::{Category, message};
+use crate::category::Category;
 use crate::controller::{Controller, Pass};
 use crate::metrics::Metrics;
 use crate::write::{ObjectWrite, Said, WriteError, Writer};

@@ -1,6 +1,7 @@
 //! What an administrator sets for the whole cluster when starting the operator.
 
 use pullwright_api::{NodeRuntime, names};
+use pullwright_nodeconfig::containerd;
 use serde_json::Value;
 
 use crate::provider_config::PluginSettings;
@@ -28,7 +29,7 @@ impl NodeSettings {
         }
         // Only CRI-O looks for auth files. Everywhere else our image service does, by the ticket in the plugin's answer.
         if runtime != NodeRuntime::Crio {
-            args.extend(["--deliver", "ticket"]);
+            args.extend(["--deliver", "ticket", "--auth-dir", containerd::AUTH_FOLDER]);
         }
         let annotation = self.named_secrets.then(|| names::PULL_SECRETS.to_owned());
         PluginSettings {

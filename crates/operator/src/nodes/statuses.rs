@@ -108,10 +108,10 @@ fn unsupported(observed: &Observed, target: &Target, object: &str) -> EventNote 
         name: Some(object.to_owned()),
         ..ObjectReference::default()
     };
+    // Neither which nor how many: a note that changes with every mirror set would be an Event for each change.
     let note = format!(
-        "settings without effect on nodes of {}: {}; `pullwright render` lists them",
-        target.name,
-        target.unsupported.len()
+        "some settings have no effect on nodes of {0}; `pullwright render --for {0}` lists them",
+        target.name
     );
     EventNote { topic: Some(target.name.clone()), ..warning(regarding, UNSUPPORTED, note) }
 }

@@ -11,6 +11,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt as _};
 use pullwright_api::names::{MANAGED_BY, OPERATOR};
+use pullwright_daemon::message;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
@@ -18,7 +19,7 @@ use tokio::time::timeout;
 
 use super::objects::{ObjectWrite, OwnObject, WantedObject};
 use crate::cache::ObjectKey;
-use crate::category::{Category, fields_of_others, message};
+use crate::category::{Category, fields_of_others};
 use crate::leader::Leadership;
 use crate::metrics::Metrics;
 

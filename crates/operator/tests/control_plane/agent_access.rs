@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{Flavour, World, agent_manifest, eventually};
 
-pub(crate) const NAMESPACE: &str = "pullwright-system";
+pub(crate) const NAMESPACE: &str = "pullwright-agent";
 pub(crate) const AGENT: &str = "pullwright-agent";
 /// What the policy says, as opposed to RBAC.
 const POLICY: &str = "ValidatingAdmissionPolicy 'pullwright-agent'";
@@ -18,7 +18,7 @@ const POLICY: &str = "ValidatingAdmissionPolicy 'pullwright-agent'";
 /// A cluster with two nodes, an agent's Pod and a `NodeState` on each.
 fn world(test: &str) -> World {
     let world = World::new(test, Flavour::Plain);
-    for manifest in ["rbac", "admission-policy"] {
+    for manifest in ["namespace", "rbac", "admission-policy"] {
         world.apply(&agent_manifest(manifest));
     }
     world.nodes(&["a", "b"], "cri-o://1.36.3", "");
@@ -207,15 +207,15 @@ rules: [{apiGroups: ["pullwright.dev"], resources: ["nodestates", "nodestates/st
 ---
 apiVersion: v1
 kind: ServiceAccount
-metadata: {name: other, namespace: pullwright-system}
+metadata: {name: other, namespace: pullwright-agent}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: too-much}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: too-much}
 subjects:
-  - {kind: ServiceAccount, name: pullwright-agent, namespace: pullwright-system}
-  - {kind: ServiceAccount, name: other, namespace: pullwright-system}
+  - {kind: ServiceAccount, name: pullwright-agent, namespace: pullwright-agent}
+  - {kind: ServiceAccount, name: other, namespace: pullwright-agent}
 "#,
     );
     eventually("RBAC to be in force", || agent.kubectl.run(&["auth", "can-i", "delete", "nodestates"]));

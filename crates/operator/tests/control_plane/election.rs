@@ -14,8 +14,8 @@ use crate::writers::{assert_one_writer, holders, of_lease, replica, strays};
 const LEASE: &str = "--lease=5";
 /// How often a leader is killed.
 const KILLS: usize = 10;
-/// So many mirror sets that a leader is certainly not done with their statuses when the first is written.
-const MANY: usize = 150;
+/// So many mirror sets that a leader is most likely not done with their statuses when the first is written.
+const MANY: usize = 100;
 
 /// A cluster with nodes of one runtime.
 fn world(test: &str) -> World {
@@ -140,12 +140,17 @@ fn isolate(
         begin(leader_before);
         creating.join().unwrap();
     });
+    // However slow this test was, the leader did not see all of them.
+    let rest: Vec<_> = (MANY..2 * MANY).map(|number| format!("{how}-{number}")).collect();
+    let objects: Vec<_> = rest.iter().map(|name| sets.put(name, "first")).collect();
+    world.plane.create_many(objects.into_iter()).unwrap();
+    let names: Vec<String> = names.into_iter().chain(rest).collect();
     let (_, new) = leader(world, replicas, &old);
     let log = entries(world);
     assert_eq!(strays(&log).len(), known, "{:#?}", strays(&log));
     let by_old = |entry: &&AuditEntry| replica(entry) == Some(&*old) && entry.subresource.is_some();
     let written = world.writes_since(mark).iter().filter(by_old).count();
-    assert!(written < MANY, "the leader had nothing left to write");
+    assert!(written < names.len(), "the leader had nothing left to write");
     // What the old leader still has in mind is now wrong for each of them.
     let changed: Vec<String> = names.iter().map(|name| sets.put(name, "second").to_string()).collect();
     world.apply(&changed.join("\n---\n"));
@@ -171,13 +176,20 @@ fn isolate(
     let log = entries(world);
     for late in &strays(&log)[known..] {
         assert_eq!(replica(late), Some(&*old), "{late:#?}");
-        assert!(!late.succeeded(), "a late write took effect: {late:#?}");
+        // No election can keep a new object from being made late. One that is named by its content changes nothing, and the leader
+        // removes it again, which is what was waited for above.
+        assert!(!late.succeeded() || is_new_configuration(late), "a late write took effect: {late:#?}");
     }
     let holders = holders(&log);
     let mut from_new = holders.iter().skip_while(|holder| **holder != new);
     assert!(from_new.all(|holder| *holder != old), "a late renewal took effect: {holders:?}");
     let late = world.plane.audit_log().since(returns).unwrap();
     late.iter().filter(|entry| replica(entry) == Some(&*old) && entry.is_write()).count()
+}
+
+fn is_new_configuration(entry: &AuditEntry) -> bool {
+    let created = entry.completed.as_ref().is_some_and(|completed| completed.code == 201);
+    created && entry.resource.as_deref() == Some("nodeconfigurations.pullwright.dev")
 }
 
 #[test]

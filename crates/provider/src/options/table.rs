@@ -278,6 +278,15 @@ const OTHERS: &[Flag<Settings>] = &[
             Ok(())
         },
     ),
+    Flag::value(
+        "outcomes-dir",
+        "DIR",
+        "where runs are counted by their reason, if the folder exists [default: /run/pullwright/outcomes]",
+        |settings, value| {
+            settings.options.outcomes_dir = value.path();
+            Ok(())
+        },
+    ),
     Flag::question("help", "print this help", |settings| settings.question = Some(Command::Help)),
     Flag::question("version", "print the version", |settings| settings.question = Some(Command::Version)),
     Flag::question("version-json", "print the version as JSON", |settings| {

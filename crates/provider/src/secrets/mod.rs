@@ -15,6 +15,7 @@ use std::io;
 use std::path::PathBuf;
 
 use pullwright_engine::kubelet::{Claims, Request};
+use pullwright_outcomes::Reason;
 
 pub(crate) use folder::from_folder;
 pub(crate) use list::list;
@@ -50,6 +51,25 @@ pub enum SecretsError {
         /// The underlying error.
         source: io::Error,
     },
+}
+
+impl SecretsError {
+    /// Whose fault it is: a permission and an object can be given by the namespace's owner, an API server that answers cannot.
+    pub(crate) fn reason(&self) -> Reason {
+        let Self::Api(error) = self else { return Reason::NoSecrets };
+        match error {
+            ApiError::Forbidden { .. } => Reason::Forbidden,
+            ApiError::NotFound { .. } | ApiError::TooLarge { .. } => Reason::NoSecrets,
+            ApiError::Unauthorized { .. } => Reason::BadToken,
+            ApiError::NoCertificates { .. }
+            | ApiError::Unusable { .. }
+            | ApiError::Transport { .. }
+            | ApiError::Untrusted { .. }
+            | ApiError::Status { .. }
+            | ApiError::Content { .. }
+            | ApiError::Deadline { .. } => Reason::NoApiServer,
+        }
+    }
 }
 
 /// The first few reasons: enough to act on, in one line.

@@ -19,6 +19,7 @@ mod inputs;
 mod journal;
 mod killed;
 mod named;
+mod outcomes;
 mod plugin;
 mod requests;
 mod secrets;

@@ -83,6 +83,7 @@ impl Stage {
             ("--lock-dir", "locks"),
             ("--global-auth-file", "config.json"),
             ("--journal-socket", "journal"),
+            ("--outcomes-dir", "outcomes"),
         ] {
             command.arg(option).arg(self.path(name));
         }

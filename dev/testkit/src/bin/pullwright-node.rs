@@ -12,7 +12,7 @@ use std::{
 };
 
 use pullwright_testkit::{
-    node::{MIRROR_LOGIN, Node, Options, Root, Runtime},
+    node::{MIRROR_LOGIN, Node, Options, Root, Runtime, Site, SystemdNode, SystemdOptions},
     process::wait_until,
     programs::find,
 };
@@ -21,7 +21,7 @@ use rustix::process::{Pid, Signal, kill_process};
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "\
-usage: cargo xtask node up [--runtime containerd|containerd-with-images|crio] [--plugin PROGRAM]
+usage: cargo xtask node up [--runtime containerd|containerd-with-images|crio] [--plugin PROGRAM | --systemd]
        cargo xtask node down | status | kubectl ARGS... | logs [NAME]";
 
 fn main() -> ExitCode {
@@ -48,29 +48,56 @@ fn main() -> ExitCode {
 }
 
 /// The options of `up`.
-struct WantedRepositories {
+struct Wanted {
     runtime: Runtime,
-    plugin: PathBuf,
+    by: StartedBy,
 }
 
-impl WantedRepositories {
-    fn words(&self) -> [String; 4] {
-        ["--runtime".into(), self.runtime.to_string(), "--plugin".into(), self.plugin.display().to_string()]
+/// Who starts the kubelet and the runtime.
+enum StartedBy {
+    /// This program, with a plugin for `docker.io`.
+    Us { plugin: PathBuf },
+    /// systemd, as after `kubeadm join`.
+    Systemd,
+}
+
+impl Wanted {
+    fn words(&self) -> Vec<String> {
+        let runtime = ["--runtime".into(), self.runtime.to_string()];
+        let by = match &self.by {
+            StartedBy::Us { plugin } => vec!["--plugin".into(), plugin.display().to_string()],
+            StartedBy::Systemd => vec!["--systemd".into()],
+        };
+        runtime.into_iter().chain(by).collect()
     }
 }
 
-fn parse(mut options: &[&str]) -> Outcome<WantedRepositories> {
-    let (mut runtime, mut plugin) = (Runtime::Containerd, None);
-    while let [name, value, rest @ ..] = options {
-        match *name {
-            "--runtime" => runtime = value.parse()?,
-            "--plugin" => plugin = Some(fs::canonicalize(value)?),
+fn parse(mut options: &[&str]) -> Outcome<Wanted> {
+    let (mut runtime, mut plugin, mut systemd) = (Runtime::Containerd, None, false);
+    loop {
+        options = match options {
+            [] => break,
+            ["--runtime", value, rest @ ..] => {
+                runtime = value.parse()?;
+                rest
+            }
+            ["--plugin", value, rest @ ..] => {
+                plugin = Some(fs::canonicalize(value)?);
+                rest
+            }
+            ["--systemd", rest @ ..] => {
+                systemd = true;
+                rest
+            }
             _ => return Err(USAGE.into()),
-        }
-        options = rest;
+        };
     }
-    if !options.is_empty() {
-        return Err(USAGE.into());
+    if systemd {
+        return if plugin.is_none() {
+            Ok(Wanted { runtime, by: StartedBy::Systemd })
+        } else {
+            Err(USAGE.into())
+        };
     }
     let usual = || match runtime {
         Runtime::ContainerdWithImages => find("crio-credential-provider"),
@@ -78,11 +105,11 @@ fn parse(mut options: &[&str]) -> Outcome<WantedRepositories> {
         Runtime::Crio => find("go-crio-credential-provider"),
     };
     let plugin = plugin.map_or_else(usual, Ok)?;
-    Ok(WantedRepositories { runtime, plugin })
+    Ok(Wanted { runtime, by: StartedBy::Us { plugin } })
 }
 
 /// Starts a background process that runs the node, and waits until the node is ready.
-fn up(root: &Path, wanted: &WantedRepositories) -> Outcome {
+fn up(root: &Path, wanted: &Wanted) -> Outcome {
     let parent = Root::usual_parent();
     Root::sweep(&parent)?;
     if Root::owner(root).is_some() {
@@ -103,20 +130,35 @@ fn up(root: &Path, wanted: &WantedRepositories) -> Outcome {
 }
 
 /// Runs the node until this process is killed; the node ends with it.
-fn serve(root: &Path, wanted: &WantedRepositories) -> Outcome {
+fn serve(root: &Path, wanted: &Wanted) -> Outcome {
     let root = Root::claim(root)?;
-    let node = Node::start(&root, &Options::new(wanted.runtime, &wanted.plugin))?;
-    for image in ["library/first:1", "library/second:1"] {
-        node.push("mirror", image)?;
+    match &wanted.by {
+        StartedBy::Us { plugin } => {
+            let node = Node::start(&root, &Options::new(wanted.runtime, plugin))?;
+            for image in ["library/first:1", "library/second:1"] {
+                node.push("mirror", image)?;
+            }
+            fs::write(
+                node.file("/etc/kubernetes/stand-in.login"),
+                format!("{} {}\n", MIRROR_LOGIN.user, MIRROR_LOGIN.password),
+            )?;
+            let registries = "docker.io is a registry with library/first:1 and library/second:1";
+            keep(&node, &format!("node with {} is up; {registries}", wanted.runtime))
+        }
+        StartedBy::Systemd => {
+            let node = SystemdNode::start(&root, &SystemdOptions::new(wanted.runtime))?;
+            let enter = format!("enter it with nsenter -t {} -m -n -p -i -u", node.init());
+            keep(&node, &format!("node with {} is up under systemd; {enter}", wanted.runtime))
+        }
     }
-    fs::write(
-        node.file("/etc/kubernetes/stand-in.login"),
-        format!("{} {}\n", MIRROR_LOGIN.user, MIRROR_LOGIN.password),
-    )?;
-    for (what, after) in node.laps() {
+}
+
+/// Says that the node is ready, and waits for ever.
+fn keep(site: &Site<'_>, what: &str) -> Outcome {
+    for (what, after) in site.laps() {
         println!("{:6.2} s  {what}", after.as_secs_f64());
     }
-    fs::write(node.root().join("ready"), wanted.runtime.to_string())?;
+    fs::write(site.root().join("ready"), what)?;
     loop {
         thread::park();
     }
@@ -134,10 +176,8 @@ fn down(root: &Path) -> Outcome {
 
 fn status(root: &Path) -> Outcome {
     let owner = Root::owner(root).ok_or("no node is up; `cargo xtask node up` starts one")?;
-    let runtime = fs::read_to_string(root.join("ready")).map_err(|_| "the node is not ready yet")?;
-    println!(
-        "node with {runtime} is up (process {owner}); docker.io is a registry with library/first:1 and library/second:1"
-    );
+    let what = fs::read_to_string(root.join("ready")).map_err(|_| "the node is not ready yet")?;
+    println!("{what} (process {owner})");
     println!("export KUBECONFIG={}", root.join("admin.kubeconfig").display());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! etcd and kube-apiserver, and kube-controller-manager for tests that need controllers.
+//! etcd and kube-apiserver; kube-controller-manager and kube-scheduler for tests that need them.
 
 mod access;
 mod audit;
@@ -17,7 +17,7 @@ use crate::{
     certificates::{Authority, Keys},
     error::Doing,
     kubectl::write_kubeconfig,
-    process::{Place, Service, free_ports},
+    process::{Log, Place, Service, free_ports, wait_until},
 };
 
 pub use audit::{AuditEntry, AuditLog, AuditMark, Completed};
@@ -134,6 +134,12 @@ impl ControlPlane {
 
     /// Starts kube-controller-manager, for default service accounts, garbage collection and the deletion of namespaces.
     pub fn start_controller_manager(&mut self) -> Result<(), Error> {
+        self.begin_controller_manager()?;
+        self.wait_for_controllers()
+    }
+
+    /// Starts kube-controller-manager, which takes seconds until [`Self::wait_for_controllers`] returns.
+    pub(crate) fn begin_controller_manager(&mut self) -> Result<(), Error> {
         let kubeconfig =
             self.component_kubeconfig("controller-manager", "system:kube-controller-manager", None)?;
         let mut command = self.place.command("kube-controller-manager")?;
@@ -142,13 +148,27 @@ impl ControlPlane {
             .arg(flag("service-account-private-key-file", &self.token_keys.private))
             .arg(flag("root-ca-file", &self.ca()))
             .args(["--use-service-account-credentials", "--leader-elect=false", "--secure-port=0"]);
-        let mut service = Service::start("kube-controller-manager", command, &self.root.join("logs"))?;
-        // The first thing that a workload needs from it.
-        let kubectl = self.kubectl();
-        service.wait("makes the default ServiceAccount", STARTS_WITHIN, || {
-            kubectl.run(&["get", "serviceaccount", "default"]).map_err(|error| error.to_string())
-        })?;
-        self.services.push(service);
+        self.services.push(Service::start("kube-controller-manager", command, &self.root.join("logs"))?);
+        Ok(())
+    }
+
+    /// Waits for the first thing that a workload needs from kube-controller-manager.
+    pub(crate) fn wait_for_controllers(&self) -> Result<(), Error> {
+        let log = Log::of(&self.root.join("logs"), "kube-controller-manager");
+        wait_until("kube-controller-manager makes the default ServiceAccount", STARTS_WITHIN, || {
+            match self.read("/api/v1/namespaces/default/serviceaccounts/default") {
+                Ok(Some(_)) => Ok(()),
+                answer => Err(format!("{answer:?}; its log ends with:\n{}", log.tail(3))),
+            }
+        })
+    }
+
+    /// Starts kube-scheduler, for Pods that do not name their node.
+    pub fn start_scheduler(&mut self) -> Result<(), Error> {
+        let kubeconfig = self.component_kubeconfig("scheduler", "system:kube-scheduler", None)?;
+        let mut command = self.place.command("kube-scheduler")?;
+        command.arg(flag("kubeconfig", &kubeconfig)).args(["--leader-elect=false", "--secure-port=0"]);
+        self.services.push(Service::start("kube-scheduler", command, &self.root.join("logs"))?);
         Ok(())
     }
 

@@ -59,19 +59,26 @@ pub(super) fn create(name: &str) -> Result<(), Error> {
             // Only cgroup v2 has this file, and not every kernel has every controller: the kubelet reports what is missing.
             let _ = fs::write(&switch, format!("+{controller}"));
         }
-        let init = hierarchy.join(name).join("init");
-        fs::create_dir_all(&init).doing("creating", &init)?;
+        let folder = hierarchy.join(name);
+        fs::create_dir_all(&folder).doing("creating", &folder)?;
+        for file in ["cpuset.cpus", "cpuset.mems"] {
+            // With v1, a new cpuset accepts no process before it has processors and memory.
+            if let Ok(all) = fs::read(hierarchy.join(file)) {
+                fs::write(folder.join(file), all).doing("writing", &folder.join(file))?;
+            }
+        }
     }
     Ok(())
 }
 
-/// Puts a process into the cgroup, so that [`remove`] finds it even if nobody knows its id any more.
+/// Puts a process into a leaf of the cgroup, so that [`remove`] finds it even if nobody knows its id any more. With v2, the
+/// cgroup itself must stay empty.
 pub(super) fn add(name: &str, process: u32) -> Result<(), Error> {
-    // With v1, a new cpuset accepts no process before it has processors; any other hierarchy will do.
-    let hierarchies = hierarchies();
-    let hierarchy = hierarchies.iter().find(|path| !path.ends_with("cpuset"));
-    if let Some(hierarchy) = hierarchy {
-        let processes = hierarchy.join(name).join("init/cgroup.procs");
+    // One hierarchy is enough to be found in.
+    if let Some(hierarchy) = hierarchies().first() {
+        let leaf = hierarchy.join(name).join("init");
+        fs::create_dir_all(&leaf).doing("creating", &leaf)?;
+        let processes = leaf.join("cgroup.procs");
         fs::write(&processes, process.to_string()).doing("writing", &processes)?;
     }
     Ok(())

@@ -14,13 +14,19 @@ use crate::{
 /// The path where the kubelets of many distributions have their kubeconfig, and where plugins therefore look for it.
 const KUBECONFIG: &str = "/var/lib/kubelet/kubeconfig";
 
+/// The time limit for the node to become Ready after the kubelet was started.
+pub(super) const READY_WITHIN: Duration = Duration::from_secs(90);
+
+/// Returns the kubelet's configuration for a node in `root` whose runtime has this socket, with additional lines.
+pub(super) fn configuration(root: &Path, socket: &str, extra: &str) -> String {
+    let values = [("SOCKET", socket.to_owned()), ("ROOT", root.display().to_string())];
+    format!("{}{extra}\n", render(include_str!("kubelet.yaml"), &values))
+}
+
 impl Node<'_> {
     /// Prepares everything that the kubelet needs, except its own configuration.
     pub(super) fn prepare_kubelet(&self) -> Result<(), Error> {
-        let plane = &self.control_plane;
-        plane.authority().server("kubelet-serving", &[NAME, "localhost", "127.0.0.1", "10.123.0.2"])?;
-        let user = format!("system:node:{NAME}");
-        let kubeconfig = plane.component_kubeconfig("kubelet", &user, Some("system:nodes"))?;
+        let kubeconfig = self.kubelet_identity()?;
         fs::copy(&kubeconfig, self.file(KUBECONFIG)).doing("copying", &kubeconfig)?;
         for provider in &self.options.providers {
             self.install(provider.name, &provider.program)?;
@@ -51,17 +57,13 @@ impl Node<'_> {
     /// Starts or restarts the kubelet with these lines added to its configuration, and waits until the node is Ready.
     pub fn restart_kubelet(&self, extra: &str) -> Result<(), Error> {
         let root = self.root();
-        let config = render(
-            include_str!("kubelet.yaml"),
-            &[
-                ("SOCKET", self.runtime().socket().to_owned()),
-                ("IMAGES", self.runtime().image_socket().to_owned()),
-                ("CGROUP", self.root.cgroup()),
-                ("ROOT", root.display().to_string()),
-            ],
+        let more = format!(
+            "imageServiceEndpoint: unix://{}\ncgroupRoot: /{}\nserializeImagePulls: false\n{extra}",
+            self.runtime().image_socket(),
+            self.cgroup(),
         );
         let path = root.join("kubelet.yaml");
-        fs::write(&path, format!("{config}{extra}\n")).doing("writing", &path)?;
+        fs::write(&path, configuration(root, self.runtime().socket(), &more)).doing("writing", &path)?;
         let flag = |name: &str, file: &Path| format!("--{name}={}", root.join(file).display());
         let mut command = self.place().command("kubelet")?;
         command
@@ -79,15 +81,7 @@ impl Node<'_> {
         drop(running.take());
         let kubelet = running.insert(Service::start("kubelet", command, &root.join("logs"))?);
         kubelet.wait_for_log("Starting kubelet main sync loop", Duration::from_mins(1))?;
-        let kubectl = self.kubectl();
-        kubelet.wait("makes the node Ready", Duration::from_secs(90), || {
-            let node = kubectl.json(&["get", "node", NAME]).map_err(|error| error.to_string())?;
-            let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
-            match conditions.into_iter().find(|condition| condition["type"] == "Ready") {
-                Some(condition) if condition["status"] == "True" => Ok(()),
-                other => Err(format!("its condition Ready is {other:?}")),
-            }
-        })
+        kubelet.wait("makes the node Ready", READY_WITHIN, || self.ready())
     }
 
     /// Returns the kubelet's records of pulled images: with which credentials they were pulled, and so who may use them.

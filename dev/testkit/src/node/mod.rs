@@ -8,27 +8,35 @@ mod mirrors;
 mod namespaces;
 mod provider;
 mod root;
+mod runc;
 mod runtime;
+mod site;
+mod systemd;
 
 use std::{
     cell::RefCell,
     fs,
+    ops::Deref,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
 };
 
 use rustix::process::Signal;
 
-use self::{journal::Journal, namespaces::Namespaces};
-pub use self::{mirrors::Mirror, provider::Provider, root::Root, runtime::Runtime};
+pub use self::{
+    mirrors::Mirror,
+    provider::Provider,
+    root::Root,
+    runtime::Runtime,
+    site::Site,
+    systemd::{Kind, Snapshot, SnapshotEntry, SystemdNode, SystemdOptions, UnitState},
+};
+use self::{namespaces::Init, runtime::Layout};
 use crate::{
-    ControlPlane, Error,
-    control_plane::Ports,
+    Error,
     error::Doing,
     image,
-    kubectl::Kubectl,
-    process::{Log, Place, Service},
-    registry::{Login, Registry, RunningRegistry},
+    process::Service,
+    registry::{Login, Registry},
 };
 
 /// The name of the node.
@@ -86,88 +94,48 @@ pub struct Node<'r> {
     runtime: RefCell<Option<Service>>,
     /// Additional services that tests have started.
     services: Vec<Service>,
-    registries: Vec<RunningRegistry>,
-    control_plane: ControlPlane,
-    journal: Journal,
-    namespaces: Namespaces,
-    program: PathBuf,
+    site: Site<'r>,
     options: Options,
-    laps: Vec<(&'static str, Duration)>,
-    root: &'r Root,
 }
 
 impl<'r> Node<'r> {
     /// Starts a node in `root` and waits until it is Ready.
     pub fn start(root: &'r Root, options: &Options) -> Result<Self, Error> {
-        let begun = Instant::now();
-        let mut laps = Vec::new();
-        let mut lap = |what| laps.push((what, begun.elapsed()));
-        let path = root.path().to_owned();
-        for folder in ["logs", "plugins", "cni"] {
-            let folder = path.join(folder);
-            fs::create_dir_all(&folder).doing("creating", &folder)?;
-        }
-        let program = image::compile(&path.join("program"))?;
-        cgroups::create(&root.cgroup())?;
-        let namespaces = Namespaces::create(&path, &program, &root.cgroup())?;
-        let place = namespaces.place();
-        let journal = Journal::start(namespaces.init())?;
-        lap("namespaces");
-
-        let ports = Ports::usual(namespaces.forward(6443)?);
-        let mut control_plane = ControlPlane::start_at(place, &path, ports)?;
+        let program = image::compile(&root.path().join("program"))?;
+        let init = Init { command: vec![program.display().to_string()], own_folders: "etc opt var" };
+        let mut site = Site::start(root, program, &init)?;
+        cgroups::add(&root.cgroup(), site.init())?;
         if options.controller_manager {
-            control_plane.start_controller_manager()?;
+            site.control_plane_mut().start_controller_manager()?;
         }
-        lap("control plane");
+        site.lap("control plane");
 
-        let wanted: Vec<_> = options.registries.iter().cloned().chain([system()]).collect();
-        let files = path.join("files");
+        let files = root.path().join("files");
+        let wanted = site.start_registries(&options.registries)?;
         mirrors::write(&files, &wanted, &options.mirrors, &options.registries_conf)?;
         mirrors::write_hosts(&files)?;
-        // Every program on the node trusts the registries, as in a company with its own authority.
-        let trust = format!("cat {} >> /etc/ssl/certs/ca-certificates.crt", control_plane.ca().display());
-        place.run("sh", &["-c", &trust])?;
-        let mut registries = Vec::new();
-        for registry in wanted {
-            registries.push(registry.start(place, &path, control_plane.authority())?);
-        }
-        lap("registries");
-
-        let cni = path.join("cni/10-pods.conflist");
-        fs::write(&cni, include_str!("cni.conflist")).doing("writing", &cni)?;
         let mut node = Self {
             kubelet: RefCell::default(),
             image_service: RefCell::default(),
             runtime: RefCell::default(),
             services: Vec::new(),
-            registries,
-            control_plane,
-            journal,
-            namespaces,
-            program,
+            site,
             options: options.clone(),
-            laps: Vec::new(),
-            root,
         };
+        let config = node.runtime_config();
+        let text = options.runtime.configuration(&Layout::plain(root.path(), options.runtime))?;
+        fs::write(&config, text).doing("writing", &config)?;
         node.start_runtime()?;
         if options.runtime == Runtime::ContainerdWithImages {
             node.start_image_service()?;
         }
-        lap("runtime");
+        node.site.lap("runtime");
         node.push("system", "pause:1")?;
         node.kubectl().apply(include_str!("node-access.yaml"))?;
         node.prepare_kubelet()?;
         node.restart_kubelet(&options.kubelet)?;
-        lap("node Ready");
-        node.laps = laps;
+        node.site.lap("node Ready");
         Ok(node)
-    }
-
-    /// The steps of the start, each with the time when it was finished.
-    #[must_use]
-    pub fn laps(&self) -> &[(&'static str, Duration)] {
-        &self.laps
     }
 
     /// The container runtime.
@@ -183,10 +151,14 @@ impl<'r> Node<'r> {
 
     /// Starts the runtime and waits until it serves.
     pub fn start_runtime(&self) -> Result<(), Error> {
-        let pause = format!("{}/pause:1", system().address());
-        let runtime = self.options.runtime.start(self.place(), self.root(), &pause)?;
+        let runtime =
+            self.options.runtime.start(self.place(), &self.runtime_config(), &self.root().join("logs"))?;
         self.runtime.replace(Some(runtime));
         Ok(())
+    }
+
+    fn runtime_config(&self) -> PathBuf {
+        self.root().join(format!("{}.toml", self.options.runtime.program()))
     }
 
     /// Makes the runtime use `registries.conf` and its drop-in files as they are now. containerd reads its version of them
@@ -199,74 +171,10 @@ impl<'r> Node<'r> {
         }
     }
 
-    /// Everything that the node's programs have sent to the journal so far.
-    #[must_use]
-    pub fn journal(&self) -> Vec<String> {
-        self.journal.entries()
-    }
-
-    /// The folder with everything; logs are in `logs`.
-    #[must_use]
-    pub fn root(&self) -> &Path {
-        self.root.path()
-    }
-
-    /// The place where programs of the node run.
-    #[must_use]
-    pub fn place(&self) -> Place {
-        self.namespaces.place()
-    }
-
-    /// The control plane.
-    #[must_use]
-    pub fn control_plane(&self) -> &ControlPlane {
-        &self.control_plane
-    }
-
-    /// `kubectl` as the administrator.
-    #[must_use]
-    pub fn kubectl(&self) -> Kubectl {
-        self.control_plane.kubectl()
-    }
-
-    /// The log of one of the services: `kubelet`, `containerd`, `crio`, `registry-<name>`, …
-    #[must_use]
-    pub fn log(&self, service: &str) -> Log {
-        Log::of(&self.root().join("logs"), service)
-    }
-
     /// Returns the path on this machine of the node's file `path`, in one of the folders that both can see.
     #[must_use]
     pub fn file(&self, path: &str) -> PathBuf {
         self.root().join("files").join(path.trim_start_matches('/'))
-    }
-
-    /// All registries.
-    pub fn registries(&self) -> impl Iterator<Item = &RunningRegistry> {
-        self.registries.iter()
-    }
-
-    /// The registry called `name`.
-    pub fn registry(&self, name: &str) -> Result<&RunningRegistry, Error> {
-        self.registries.iter().find(|running| running.registry().name == name).ok_or_else(|| {
-            Error::NoProgram {
-                program: format!("a registry {name:?}"),
-                searched: "the registries of this node".to_owned(),
-            }
-        })
-    }
-
-    /// Pushes a test image to a registry as `repository`, which ends with a tag, and returns its digest, which is different
-    /// for every repository.
-    pub fn push(&self, registry: &str, repository: &str) -> Result<String, Error> {
-        self.registry(registry)?.push(&self.layout(repository)?, repository)
-    }
-
-    /// Writes the test image `repository`, which ends with a tag, as an OCI layout.
-    pub fn layout(&self, repository: &str) -> Result<PathBuf, Error> {
-        let layout = self.root().join("images").join(repository.replace(['/', ':'], "-"));
-        image::write(&layout, &self.program, repository)?;
-        Ok(layout)
     }
 
     /// Starts another program on the node; it ends with the node.
@@ -277,6 +185,14 @@ impl<'r> Node<'r> {
         self.services.push(service);
         let last = self.services.len() - 1;
         Ok(&mut self.services[last])
+    }
+}
+
+impl<'r> Deref for Node<'r> {
+    type Target = Site<'r>;
+
+    fn deref(&self) -> &Site<'r> {
+        &self.site
     }
 }
 

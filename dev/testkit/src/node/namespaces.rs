@@ -27,25 +27,34 @@ pub(crate) struct Namespaces {
     init: u32,
 }
 
+/// The first process of new namespaces.
+#[derive(Clone, Debug)]
+pub(crate) struct Init {
+    /// The command, which writes "running" to its log.
+    pub(crate) command: Vec<String>,
+    /// The machine's folders of which the node has copies on write, separated by spaces.
+    pub(crate) own_folders: &'static str,
+}
+
 impl Namespaces {
-    /// Makes namespaces with `program` as the first process, which joins the node's cgroup.
-    pub(crate) fn create(root: &Path, program: &Path, cgroup: &str) -> Result<Self, Error> {
-        let mut command: Command = Place::Host.command("unshare")?;
-        command
-            .args(["--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--mount-proc"])
-            .args(["--propagation", "private", "--kill-child", "--"])
-            .arg(program);
-        let mut unshare = Service::start("namespaces", command, &root.join("logs"))?;
-        unshare.wait_for_log("running", Duration::from_secs(10))?;
-        let init = only_child(unshare.id())?;
-        cgroups::add(cgroup, init)?;
+    /// Makes namespaces with `init` as the first process.
+    pub(crate) fn create(root: &Path, init: &Init) -> Result<Self, Error> {
         if let Some(controllers) = cgroups::mounted_controllers()? {
             let list = root.join("cgroups");
             fs::write(&list, controllers).doing("writing", &list)?;
         }
-        let namespaces = Self { _unshare: unshare, init };
-        namespaces.place().run("sh", &["-c", ENTER, "enter.sh", &root.display().to_string()])?;
-        Ok(namespaces)
+        let mut command: Command = Place::Host.command("unshare")?;
+        command
+            .args(["--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--mount-proc"])
+            .args(["--propagation", "private", "--kill-child", "--"])
+            .args(["sh", "-c", ENTER, "enter.sh"])
+            .arg(root)
+            .arg(init.own_folders)
+            .args(&init.command);
+        let mut unshare = Service::start("namespaces", command, &root.join("logs"))?;
+        unshare.wait_for_log("running", Duration::from_secs(10))?;
+        let init = only_child(unshare.id())?;
+        Ok(Self { _unshare: unshare, init })
     }
 
     /// The id of their first process.

@@ -28,8 +28,10 @@ impl Root {
         fs::create_dir_all(path).doing("creating", path)?;
         let path = path.canonicalize().doing("finding", path)?;
         let unusable = |reason| Error::Root { root: path.display().to_string(), reason };
-        if ["/etc", "/var", "/run"].iter().any(|covered| path.starts_with(covered)) {
-            return Err(unusable("a node has its own /etc, /var and /run; choose a folder elsewhere"));
+        if ["/etc", "/opt", "/run", "/tmp", "/usr", "/var"].iter().any(|covered| path.starts_with(covered)) {
+            return Err(unusable(
+                "a node has its own /etc, /opt, /run, /tmp, /usr and /var; choose a folder elsewhere",
+            ));
         }
         let file = path.join(LOCK);
         let lock = File::options().create(true).append(true).open(&file).doing("opening", &file)?;

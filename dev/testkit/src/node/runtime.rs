@@ -1,11 +1,10 @@
 //! The container runtimes that a node can have.
 
-use std::{fmt, fs, path::Path, str::FromStr, time::Duration};
+use std::{fmt, path::Path, str::FromStr, time::Duration};
 
 use crate::{
     Error,
-    error::Doing,
-    node::{GLOBAL_AUTH_FILE, image_service, mirrors::HOSTS_FOLDER, render},
+    node::{GLOBAL_AUTH_FILE, image_service, mirrors::HOSTS_FOLDER, render, runc, system},
     process::{Place, Service},
     programs::find,
 };
@@ -70,45 +69,68 @@ impl Runtime {
         }
     }
 
-    /// Starts it; `pause` is the image of the first container of each Pod.
-    pub(super) fn start(self, place: Place, root: &Path, pause: &str) -> Result<Service, Error> {
+    /// Returns the text of its configuration file.
+    pub(super) fn configuration(self, layout: &Layout<'_>) -> Result<String, Error> {
         let program = |name| find(name).map(|path| path.display().to_string());
+        let system = system().address();
         let mut values = vec![
-            ("ROOT", root.display().to_string()),
-            ("SOCKET", self.socket().into()),
-            ("PAUSE", pause.into()),
+            ("ROOT", layout.root.display().to_string()),
+            ("SOCKET", layout.socket.into()),
+            ("PAUSE", format!("{system}/pause:1")),
         ];
-        values.push(("RUNC", program("runc")?));
         let template = match self {
             Self::Containerd | Self::ContainerdWithImages => {
-                values.push(("HOSTS", HOSTS_FOLDER.into()));
+                values.extend([("RUNC", program("runc")?), ("HOSTS", layout.hosts.into())]);
                 include_str!("containerd.toml")
             }
             Self::Crio => {
                 values.extend([
+                    ("RUNC", runc::for_crio(layout.root)?.display().to_string()),
                     ("PINNS", program("pinns")?),
                     ("CONMON", program("conmon")?),
                     ("GLOBAL", GLOBAL_AUTH_FILE.into()),
+                    ("SYSTEM", system),
                 ]);
                 include_str!("crio.toml")
             }
         };
+        Ok(render(template, &values))
+    }
+
+    /// Starts it with the configuration in `config`.
+    pub(super) fn start(self, place: Place, config: &Path, logs: &Path) -> Result<Service, Error> {
         let name = self.program();
-        let config = root.join(format!("{name}.toml"));
-        fs::write(&config, render(template, &values)).doing("writing", &config)?;
         let ready = match self {
             Self::Containerd | Self::ContainerdWithImages => "containerd successfully booted",
             Self::Crio => "Registered SIGHUP reload watcher",
         };
         let mut command = place.command(name)?;
-        command.arg("--config").arg(&config);
+        command.arg("--config").arg(config);
         if self == Self::Crio {
             // A folder of the node, not of the machine.
             command.args(["--config-dir", "/etc/crio/crio.conf.d"]);
         }
-        let mut service = Service::start(name, command, &root.join("logs"))?;
+        let mut service = Service::start(name, command, logs)?;
         service.wait_for_log(ready, Duration::from_mins(1))?;
         Ok(service)
+    }
+}
+
+/// Where a runtime has what its configuration names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout<'a> {
+    /// The node's root folder, with images and containers.
+    pub(super) root: &'a Path,
+    /// The path of the socket inside the node.
+    pub(super) socket: &'a str,
+    /// containerd's folder of `hosts.toml` files inside the node.
+    pub(super) hosts: &'a str,
+}
+
+impl<'a> Layout<'a> {
+    /// Where a runtime has it that the test itself starts.
+    pub(super) fn plain(root: &'a Path, runtime: Runtime) -> Self {
+        Self { root, socket: runtime.socket(), hosts: HOSTS_FOLDER }
     }
 }
 

@@ -18,7 +18,7 @@ pub use self::{
     auth_folder::{AuthEvent, Change, WHOLE_THEN_TAKEN_THEN_GONE},
     logins::{SecretKind, base64, entry},
     observations::{Pulls, after_back_off, burst, second_namespace, two_images_in_one_pod},
-    play::{Case, play},
+    play::{Case, SystemdCase, play, play_under_systemd},
     sample::{SAMPLE_IMAGE, SAMPLE_POD, sample},
 };
 use crate::{

@@ -11,7 +11,7 @@ use std::{
 use crate::{
     Error,
     error::Doing,
-    node::{Node, Options, Root, Runtime},
+    node::{Node, Options, Root, Runtime, Site, SystemdNode, SystemdOptions},
     programs::find,
     scenario::Scenario,
 };
@@ -32,6 +32,17 @@ pub struct Case {
     pub play: fn(&mut Scenario<'_>) -> Result<(), Failure>,
 }
 
+/// A test on a node under systemd, and the runtimes that it applies to.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemdCase {
+    /// The name, which says what it shows.
+    pub name: &'static str,
+    /// The runtimes that it applies to.
+    pub runtimes: &'static [Runtime],
+    /// The test itself.
+    pub play: fn(&SystemdNode<'_>) -> Result<(), Failure>,
+}
+
 /// The number of scenarios by result.
 #[derive(Debug, Default)]
 struct Count {
@@ -44,6 +55,32 @@ struct Count {
 /// Without `--runtime`, it plays all runtimes whose programs are installed. The state of failed scenarios goes below
 /// `dumps`.
 pub fn play(cases: &[Case], dumps: &Path, options: impl Fn(Runtime) -> Result<Options, Error>) -> ExitCode {
+    on_each_runtime(
+        cases,
+        |case| (case.name, case.runtimes),
+        |runtime, cases, count| play_on(runtime, cases, dumps, &options, count),
+    )
+}
+
+/// Like [`play`], on nodes under systemd: all cases of a runtime share one, in their order.
+pub fn play_under_systemd(
+    cases: &[SystemdCase],
+    dumps: &Path,
+    options: impl Fn(Runtime) -> Result<SystemdOptions, Error>,
+) -> ExitCode {
+    on_each_runtime(
+        cases,
+        |case| (case.name, case.runtimes),
+        |runtime, cases, count| play_under_systemd_on(runtime, cases, dumps, &options, count),
+    )
+}
+
+/// Chooses the runtimes and cases that the command line asks for, plays them, and reports.
+fn on_each_runtime<C>(
+    cases: &[C],
+    about: impl Fn(&C) -> (&'static str, &'static [Runtime]),
+    mut play_on: impl FnMut(Runtime, &[&C], &mut Count) -> Result<(), Error>,
+) -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let (runtimes, filter) = match choose(&words) {
         Ok(choice) => choice,
@@ -54,13 +91,15 @@ pub fn play(cases: &[Case], dumps: &Path, options: impl Fn(Runtime) -> Result<Op
     };
     let mut count = Count::default();
     for runtime in runtimes {
-        let (mine, rest): (Vec<&Case>, Vec<&Case>) =
-            cases.iter().partition(|case| case.runtimes.contains(&runtime) && case.name.contains(filter));
+        let (mine, rest): (Vec<&C>, Vec<&C>) = cases.iter().partition(|case| {
+            let (name, runtimes) = about(case);
+            runtimes.contains(&runtime) && name.contains(filter)
+        });
         count.filtered += rest.len();
         if mine.is_empty() {
             continue;
         }
-        if let Err(error) = play_on(runtime, &mine, dumps, &options, &mut count) {
+        if let Err(error) = play_on(runtime, &mine, &mut count) {
             println!("{runtime}: {error}");
             count.failed += 1;
         }
@@ -100,16 +139,13 @@ fn play_on(
     options: &impl Fn(Runtime) -> Result<Options, Error>,
     count: &mut Count,
 ) -> Result<(), Error> {
-    let parent = Root::usual_parent();
-    Root::sweep(&parent)?;
-    let root = Root::claim(&parent.join(format!("test-{}-{runtime}", process::id())))?;
-    let node = Node::start(&root, &options(runtime)?).inspect_err(|_| {
-        let dump = dumps.join(format!("{runtime}-does-not-start"));
-        println!("logs: {}", told(copy_logs(root.path(), &dump), &dump));
-    })?;
-    let laps: Vec<_> =
-        node.laps().iter().map(|(what, after)| format!("{what} {:.1} s", after.as_secs_f64())).collect();
-    println!("{runtime}: {}", laps.join(", "));
+    let root = claim(&format!("test-{}-{runtime}", process::id()))?;
+    let node = started(
+        Node::start(&root, &options(runtime)?),
+        &root,
+        &dumps.join(format!("{runtime}-does-not-start")),
+    )?;
+    println!("{runtime}: {}", laps(&node));
     for case in cases {
         if play_case(&node, case, dumps)? {
             count.passed += 1;
@@ -120,18 +156,80 @@ fn play_on(
     Ok(())
 }
 
-/// Plays one scenario and returns whether it passed. It returns an error only if the next one could not be played either.
-fn play_case(node: &Node<'_>, case: &Case, dumps: &Path) -> Result<bool, Error> {
-    let (begun, runtime) = (Instant::now(), node.runtime());
-    let mut scenario = Scenario::begin(node, case.namespace)?;
-    let failure = match catch_unwind(AssertUnwindSafe(|| (case.play)(&mut scenario))) {
+fn play_under_systemd_on(
+    runtime: Runtime,
+    cases: &[&SystemdCase],
+    dumps: &Path,
+    options: &impl Fn(Runtime) -> Result<SystemdOptions, Error>,
+    count: &mut Count,
+) -> Result<(), Error> {
+    let root = claim(&format!("test-{}-{runtime}-systemd", process::id()))?;
+    let dump = dumps.join(format!("{runtime}-under-systemd-does-not-start"));
+    let node = started(SystemdNode::start(&root, &options(runtime)?), &root, &dump)?;
+    println!("{runtime} under systemd: {}", laps(&node));
+    for case in cases {
+        let begun = Instant::now();
+        let failure = failure(|| (case.play)(&node));
+        report(runtime, case.name, begun, failure.is_none());
+        if let Some(why) = &failure {
+            let dump = dumps.join(format!("{runtime}-{}", case.name));
+            let dumped = copy_logs(node.root(), &dump).and_then(|()| {
+                let kubectl = node.kubectl();
+                let state = [
+                    node.systemctl(&["list-units", "--all", "--no-pager"]),
+                    kubectl.run(&["get", "all", "-A", "-o", "wide"]),
+                    kubectl.run(&["get", "events", "-A"]),
+                ];
+                let path = dump.join("state.txt");
+                fs::write(&path, format!("{why}\n\n{state:#?}")).doing("writing", &path)
+            });
+            println!("{why}\nstate and logs: {}", told(dumped, &dump));
+            count.failed += 1;
+        } else {
+            count.passed += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Takes the folder `name` for a node, after cleaning up behind those whose owner is gone.
+fn claim(name: &str) -> Result<Root, Error> {
+    let parent = Root::usual_parent();
+    Root::sweep(&parent)?;
+    Root::claim(&parent.join(name))
+}
+
+/// Keeps the logs of a node that did not start.
+fn started<N>(node: Result<N, Error>, root: &Root, dump: &Path) -> Result<N, Error> {
+    node.inspect_err(|_| println!("logs: {}", told(copy_logs(root.path(), dump), dump)))
+}
+
+fn laps(site: &Site<'_>) -> String {
+    let laps = site.laps().iter().map(|(what, after)| format!("{what} {:.1} s", after.as_secs_f64()));
+    laps.collect::<Vec<_>>().join(", ")
+}
+
+/// Plays a test and returns why it failed.
+fn failure(play: impl FnOnce() -> Result<(), Failure>) -> Option<String> {
+    match catch_unwind(AssertUnwindSafe(play)) {
         Ok(Ok(())) => None,
         Ok(Err(error)) => Some(error.to_string()),
         // The message of the panic is already on standard error.
         Err(_) => Some("panicked".to_owned()),
-    };
-    let verdict = if failure.is_none() { "ok" } else { "FAILED" };
-    println!("test {runtime}::{} ... {verdict} ({:.1} s)", case.name, begun.elapsed().as_secs_f64());
+    }
+}
+
+fn report(runtime: Runtime, name: &str, begun: Instant, passed: bool) {
+    let verdict = if passed { "ok" } else { "FAILED" };
+    println!("test {runtime}::{name} ... {verdict} ({:.1} s)", begun.elapsed().as_secs_f64());
+}
+
+/// Plays one scenario and returns whether it passed. It returns an error only if the next one could not be played either.
+fn play_case(node: &Node<'_>, case: &Case, dumps: &Path) -> Result<bool, Error> {
+    let (begun, runtime) = (Instant::now(), node.runtime());
+    let mut scenario = Scenario::begin(node, case.namespace)?;
+    let failure = failure(|| (case.play)(&mut scenario));
+    report(runtime, case.name, begun, failure.is_none());
     for figure in &scenario.figures {
         println!("    {figure}");
     }

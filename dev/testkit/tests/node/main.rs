@@ -4,14 +4,15 @@
 mod at_hand;
 mod faults;
 mod pulls;
+mod under_systemd;
 
 use std::{path::Path, process::ExitCode};
 
 use pullwright_testkit::{
-    node::{Options, Runtime},
+    node::{Options, Runtime, SystemdOptions},
     programs::find,
     registry::Registry,
-    scenario::{Case, play},
+    scenario::{Case, play, play_under_systemd},
 };
 
 const EACH: &[Runtime] = &[Runtime::Containerd, Runtime::Crio];
@@ -81,7 +82,7 @@ fn main() -> ExitCode {
             play: faults::left_credentials,
         },
     ];
-    play(&cases, Path::new(env!("CARGO_TARGET_TMPDIR")), |runtime| {
+    let on_a_node = play(&cases, Path::new(env!("CARGO_TARGET_TMPDIR")), |runtime| {
         let plugin = match runtime {
             Runtime::Containerd | Runtime::ContainerdWithImages => {
                 Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/stand-in-plugin.sh")
@@ -98,5 +99,10 @@ fn main() -> ExitCode {
         // The kubelet's own limit would fail pulls of a burst for a reason that is not the plugin's.
         options.kubelet.push_str("registryPullQPS: 0");
         Ok(options)
-    })
+    });
+    let under_systemd =
+        play_under_systemd(&under_systemd::CASES, Path::new(env!("CARGO_TARGET_TMPDIR")), |runtime| {
+            Ok(SystemdOptions::new(runtime))
+        });
+    if on_a_node == ExitCode::SUCCESS { under_systemd } else { on_a_node }
 }

@@ -1,7 +1,6 @@
 //! `/healthz`, `/readyz` and `/metrics` over plain HTTP, for the kubelet and for Prometheus.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +13,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use crate::metrics::Metrics;
-
 /// How many connections are served at a time; more wait.
 const CONNECTIONS: usize = 64;
 /// How long a client may take to send its request.
@@ -23,18 +20,10 @@ const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// What the endpoints tell.
 pub struct Health {
-    /// The kinds that still have to be read.
-    pub missing: Box<dyn Fn() -> Vec<&'static str> + Send + Sync>,
-    /// What is counted.
-    pub metrics: Metrics,
-}
-
-/// Opens the port.
-///
-/// # Errors
-/// If it is in use.
-pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    TcpListener::bind(address).await
+    /// What the program still waits for before it is ready.
+    pub waits_for: Box<dyn Fn() -> Option<String> + Send + Sync>,
+    /// What is counted, in the text format of `OpenMetrics`.
+    pub metrics: Box<dyn Fn() -> String + Send + Sync>,
 }
 
 /// Serves until the process ends.
@@ -69,14 +58,11 @@ pub async fn serve(listener: TcpListener, health: Arc<Health>) {
 fn answer(request: &Request<Incoming>, health: &Health) -> Response<Full<Bytes>> {
     let (status, text) = match request.uri().path() {
         "/healthz" => (StatusCode::OK, "ok\n".to_owned()),
-        "/readyz" => match (health.missing)().as_slice() {
-            [] => (StatusCode::OK, "ok\n".to_owned()),
-            missing => {
-                let text = format!("waiting for objects of these kinds: {}\n", missing.join(", "));
-                (StatusCode::SERVICE_UNAVAILABLE, text)
-            }
+        "/readyz" => match (health.waits_for)() {
+            None => (StatusCode::OK, "ok\n".to_owned()),
+            Some(what) => (StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {what}\n")),
         },
-        "/metrics" => (StatusCode::OK, health.metrics.text()),
+        "/metrics" => (StatusCode::OK, (health.metrics)()),
         _ => (StatusCode::NOT_FOUND, "try /healthz, /readyz or /metrics\n".to_owned()),
     };
     let mut response = Response::new(Full::new(Bytes::from(text)));

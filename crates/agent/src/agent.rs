@@ -1,0 +1,316 @@
+//! One node in the agent's hands: brings it what it should have, and says what became of that.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use pullwright_api::{NodeConfiguration, NodeRuntime, NodeState};
+use pullwright_daemon::message;
+use pullwright_nodefiles::NodeRoot;
+use thiserror::Error;
+
+use crate::facts::KubeletVersion;
+use crate::machine::NodeMachine;
+use crate::metrics::Metrics;
+use crate::node::{FactsError, read_kubelet, read_node};
+use crate::plan::{PlanError, Programs, plan};
+use crate::plugin::Plugin;
+use crate::report::{AGENT, Progress, Report, body, has_given_up};
+use crate::transaction::{Error as FilesError, HostRoot, STATE, Transactions, WantedFile};
+use crate::update::{self, Brought, UpdateError};
+
+/// How long another agent on the node may take to end.
+const OTHER_AGENT_ENDS_WITHIN: Duration = Duration::from_mins(1);
+/// How often to look whether the files are still as they should be.
+const LOOK_AGAIN: Duration = Duration::from_mins(5);
+/// How long to wait after a first failure; the wait doubles, up to [`LOOK_AGAIN`].
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+
+/// Why a node could not be brought what it should have, and may be later.
+#[derive(Debug, Error)]
+pub(crate) enum AgentError {
+    #[error("reading {what}: {}", message(source))]
+    Api { what: String, source: Box<kube::Error> },
+    #[error("the NodeConfiguration {0} does not exist")]
+    NoConfiguration(String),
+    #[error(
+        "the content of NodeConfiguration {0} is not the one that its name promises: delete it, and the operator makes it again"
+    )]
+    NotIntact(String),
+    #[error("the kubelet has not reported a runtime that can be configured ({0:?})")]
+    Runtime(String),
+    #[error("the kubelet reported the version {0:?}, which is none")]
+    Version(String),
+    #[error("reading the program {path:?}: {source}")]
+    Program { path: PathBuf, source: std::io::Error },
+    #[error("restored files did not work, and the node has what it had before: {0}")]
+    NotRestored(String),
+    #[error(transparent)]
+    Facts(#[from] FactsError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Update(#[from] UpdateError),
+}
+
+impl From<FilesError> for AgentError {
+    fn from(error: FilesError) -> Self {
+        Self::Update(error.into())
+    }
+}
+
+/// A node.
+pub(crate) struct Agent {
+    pub(crate) name: String,
+    pub(crate) client: Client,
+    pub(crate) host: PathBuf,
+    pub(crate) programs: PathBuf,
+    pub(crate) machine: NodeMachine,
+    pub(crate) metrics: Metrics,
+    plugin: Plugin,
+    memory: Memory,
+}
+
+/// What is remembered from one look to the next.
+#[derive(Default)]
+struct Memory {
+    /// `None` as long as the node has nothing of ours.
+    transactions: Option<Transactions>,
+    /// The configuration that did not work, if an agent before this one could not say so.
+    recovered: Option<(Option<String>, String)>,
+    /// What was found last. It has to be said until the API server has it.
+    found: Option<Report>,
+    /// How long to wait after the next failure.
+    retry: Option<Duration>,
+}
+
+impl Agent {
+    pub(crate) fn new(
+        name: String,
+        client: Client,
+        host: &Path,
+        programs: &Path,
+        machine: NodeMachine,
+        metrics: Metrics,
+    ) -> Self {
+        let plugin = Plugin::new(host);
+        let (host, programs) = (host.to_owned(), programs.to_owned());
+        Self { name, client, host, programs, machine, metrics, plugin, memory: Memory::default() }
+    }
+
+    /// Goes on where an earlier agent was ended. Needs nobody but the node.
+    pub(crate) async fn recover(&mut self) -> Result<(), AgentError> {
+        if !self.has_state()? {
+            return Ok(());
+        }
+        let machine = self.machine.clone();
+        if let Some(failed) = update::recover(self.transactions()?, &machine).await? {
+            self.memory.recovered = Some(failed);
+        }
+        Ok(())
+    }
+
+    /// Whether an agent has been at work on this node.
+    fn has_state(&self) -> Result<bool, AgentError> {
+        let there = NodeRoot::at(&self.host).and_then(|root| root.exists(Path::new(STATE)));
+        there.map_err(|source| FactsError::Read { path: STATE.into(), source }.into())
+    }
+
+    fn transactions(&mut self) -> Result<&mut Transactions, AgentError> {
+        if self.memory.transactions.is_none() {
+            let root = HostRoot::open(&self.host)?;
+            let opened = Transactions::open(root, OTHER_AGENT_ENDS_WITHIN)?;
+            return Ok(self.memory.transactions.insert(opened));
+        }
+        // It is there: the borrow checker does not see it through a `match`.
+        self.memory.transactions.as_mut().ok_or(FilesError::Busy.into())
+    }
+
+    /// What the node has.
+    fn configuration(&self) -> Option<String> {
+        let transactions = self.memory.transactions.as_ref()?;
+        transactions.configuration().map(str::to_owned)
+    }
+
+    /// Looks at what the node should have, brings it there, and says so. Returns when to look again.
+    pub(crate) async fn look(&mut self, state: &NodeState) -> Duration {
+        let generation = state.metadata.generation.unwrap_or_default();
+        if let Some(found) = self.memory.found.take_if(|found| found.generation != generation) {
+            tracing::debug!(?found, "outdated");
+            self.memory.retry = None;
+        }
+        let tried =
+            self.memory.found.as_ref().is_some_and(|found| matches!(found.progress, Progress::RolledBack(_)));
+        if !tried && !has_given_up(state) {
+            let progress = self.progress(state, generation).await;
+            self.metrics.looked(&progress);
+            self.memory.found = Some(self.report(generation, progress));
+        }
+        let said = match self.memory.found.clone() {
+            Some(found) => self.say(state, &found).await,
+            None => true,
+        };
+        let well = matches!(
+            &self.memory.found,
+            None | Some(Report { progress: Progress::Applied | Progress::RolledBack(_), .. })
+        );
+        if said && well {
+            self.memory.retry = None;
+            return LOOK_AGAIN;
+        }
+        let wait = self.memory.retry.unwrap_or(FIRST_RETRY);
+        self.memory.retry = Some((wait * 2).min(LOOK_AGAIN));
+        wait
+    }
+
+    fn report(&self, generation: i64, progress: Progress) -> Report {
+        Report { generation, configuration: self.configuration(), progress, plugin: self.plugin.trouble() }
+    }
+
+    /// Counts how the plugin's runs ended, and says so if it begins or ceases to fail.
+    pub(crate) async fn count(&mut self, state: Option<&NodeState>) {
+        if let Err(error) = self.plugin.look() {
+            tracing::warn!("counting the plugin's runs: {error}");
+        }
+        self.metrics.plugin(self.plugin.counted());
+        let trouble = self.plugin.trouble();
+        if let (Some(state), Some(found)) = (state, &mut self.memory.found)
+            && found.plugin != trouble
+        {
+            found.plugin = trouble;
+            let found = found.clone();
+            self.say(state, &found).await;
+        }
+    }
+
+    async fn progress(&mut self, state: &NodeState, generation: i64) -> Progress {
+        let wanted = state.spec.configuration.as_deref();
+        if let Some((_, why)) = self.memory.recovered.take().filter(|(failed, _)| failed.as_deref() == wanted)
+        {
+            return Progress::RolledBack(why);
+        }
+        if wanted != self.configuration().as_deref() {
+            // Before anything is changed: the operator counts the node as on its way from here on.
+            self.say(state, &self.report(generation, Progress::Progressing)).await;
+        }
+        let brought = match wanted {
+            Some(name) => self.bring(name).await,
+            None => self.restore().await,
+        };
+        match brought {
+            Ok(Brought::Unchanged) => Progress::Applied,
+            Ok(Brought::Applied) => {
+                tracing::info!(configuration = wanted, "the node has what it should have");
+                Progress::Applied
+            }
+            Ok(Brought::RolledBack { why }) => Progress::RolledBack(why),
+            Err(AgentError::Update(error @ UpdateError::NotUndone { .. })) => {
+                tracing::error!("{error}");
+                Progress::NotUndone(error.to_string())
+            }
+            Err(error) => {
+                tracing::error!("{error}");
+                Progress::Failed(error.to_string())
+            }
+        }
+    }
+
+    async fn bring(&mut self, name: &str) -> Result<Brought, AgentError> {
+        // Something may be left from a failure of before.
+        self.recover().await?;
+        let files = self.files(name).await?;
+        let machine = self.machine.clone();
+        Ok(update::bring(self.transactions()?, name, &files, &machine).await?)
+    }
+
+    async fn restore(&mut self) -> Result<Brought, AgentError> {
+        if !self.has_state()? {
+            return Ok(Brought::Unchanged);
+        }
+        self.recover().await?;
+        let machine = self.machine.clone();
+        let (brought, kept) = update::restore(self.transactions()?, &machine).await?;
+        for file in &kept {
+            tracing::warn!(path = %file.path, "left as it is: {}", file.reason);
+        }
+        if let (Brought::Applied | Brought::Unchanged, Some(transactions)) =
+            (&brought, self.memory.transactions.take())
+        {
+            transactions.remove_state()?;
+        }
+        Ok(brought)
+    }
+
+    /// Restores the node without being told to by the cluster.
+    pub(crate) async fn restore_now(&mut self) -> Result<(), AgentError> {
+        match self.restore().await? {
+            Brought::RolledBack { why } => Err(AgentError::NotRestored(why)),
+            Brought::Unchanged | Brought::Applied => Ok(()),
+        }
+    }
+
+    /// The files that the node needs for a configuration.
+    async fn files(&self, name: &str) -> Result<Vec<WantedFile>, AgentError> {
+        let configurations: Api<NodeConfiguration> = Api::all(self.client.clone());
+        let what = || format!("NodeConfiguration {name}");
+        let configuration = configurations.get_opt(name).await.map_err(api(what))?;
+        let configuration = configuration.ok_or_else(|| AgentError::NoConfiguration(name.to_owned()))?;
+        // Whoever can write NodeConfigurations can do a lot, but not under the name of one that was looked at.
+        if !configuration.is_intact() {
+            return Err(AgentError::NotIntact(name.to_owned()));
+        }
+        let spec = configuration.spec;
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let node = nodes.get(&self.name).await.map_err(api(|| format!("Node {}", self.name)))?;
+        let info = node.status.and_then(|status| status.node_info).unwrap_or_default();
+        let runtime = NodeRuntime::reported(&info.container_runtime_version, &info.kubelet_version)
+            .ok_or(AgentError::Runtime(info.container_runtime_version))?;
+        let root = NodeRoot::at(&self.host)
+            .map_err(|source| FactsError::Read { path: self.host.clone(), source })?;
+        let mut facts = read_node(&root, runtime)?;
+        let mut programs = Programs::default();
+        if spec.credential_provider_config.is_some() {
+            let version = KubeletVersion::parse(&info.kubelet_version)
+                .ok_or(AgentError::Version(info.kubelet_version))?;
+            facts.kubelet = Some(read_kubelet(&root, self.machine.systemd(), runtime, version).await?);
+            programs = Programs::read(&self.programs, runtime)
+                .map_err(|(path, source)| AgentError::Program { path, source })?;
+        }
+        Ok(plan(&spec, &facts, &programs)?)
+    }
+
+    /// Says it, unless it is said already. Whether the API server has it.
+    async fn say(&self, state: &NodeState, report: &Report) -> bool {
+        let status = report.status(Timestamp::now(), state.status.as_ref());
+        if state.status.as_ref() == Some(&status) {
+            return true;
+        }
+        let objects: Api<NodeState> = Api::all(self.client.clone());
+        let body = body(&self.name, state.metadata.uid.as_deref(), &status);
+        let parameters = PatchParams::apply(AGENT).force();
+        match objects.patch_status(&self.name, &parameters, &Patch::Apply(&body)).await {
+            Ok(_) => true,
+            Err(error) => {
+                tracing::warn!("reporting what the node has: {}", message(&error));
+                false
+            }
+        }
+    }
+}
+
+fn api(what: impl FnOnce() -> String) -> impl FnOnce(kube::Error) -> AgentError {
+    move |source| AgentError::Api { what: what(), source: Box::new(source) }
+}
+
+/// Whether two versions of an object tell the node different things to have.
+pub(crate) fn tells_something_else(before: Option<&NodeState>, now: &NodeState) -> bool {
+    before.is_none_or(|before| {
+        before.metadata.uid != now.metadata.uid
+            || before.metadata.generation != now.metadata.generation
+            // Somebody else may have written it.
+            || before.status != now.status
+    })
+}
