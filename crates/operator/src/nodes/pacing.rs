@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{ApiResource, ListParams};
+use kube::core::DeserializeGuard;
 use kube::{Api, Client, ResourceExt as _};
 use pullwright_api::{NodeConfiguration, NodeRuntime, NodeState, names};
 use pullwright_daemon::message;
@@ -122,12 +123,13 @@ impl Pacing {
 
     /// Reads what all nodes were told from the API server itself.
     async fn read_afresh(&mut self, client: &Client, seen: &NodeStates) -> Result<(), ReadError> {
-        let api: Api<NodeState> = Api::all(client.clone());
+        let api: Api<DeserializeGuard<NodeState>> = Api::all(client.clone());
         let mut page = ListParams::default().limit(AT_A_TIME);
         let mut unseen = Vec::new();
         loop {
             let list = read("NodeStates", api.list(&page)).await?;
-            for state in list.items {
+            // One that cannot be read counts as the watch last showed it.
+            for state in list.items.into_iter().filter_map(|state| state.0.ok()) {
                 let state = NodeStateFacts::from(state);
                 let shown = seen
                     .get(&state.name)

@@ -55,7 +55,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Agents {
     /// Starts agents, with the RBAC and the policy as shipped.
     pub(crate) fn start(world: &World) -> Self {
-        for manifest in ["rbac", "admission-policy"] {
+        for manifest in ["namespace", "rbac", "admission-policy"] {
             world.apply(&agent_manifest(manifest));
         }
         let known = Arc::new(Known::default());
