@@ -33,13 +33,18 @@ pub(crate) fn tier(tier: Tier, arguments: &[&str]) -> Outcome {
     }
 }
 
-/// Starts the tests on a node with our image service in front of containerd. Builds everything first.
-pub(crate) fn begin_with_images(arguments: &[&str]) -> Beside {
-    Beside::begin(with_images(arguments))
+/// Starts tests on a node that has programs of ours. Builds everything first.
+pub(crate) fn begin_with_our_programs(arguments: &[&str]) -> Beside {
+    Beside::begin(with_our_programs(Tier::Node, arguments))
 }
 
-fn with_images(arguments: &[&str]) -> Result<Command, Outcome> {
-    let programs = programs::ensure(Tier::Node)?;
+/// Runs tests on a node that has programs of ours.
+pub(crate) fn tier_with_our_programs(tier: Tier, arguments: &[&str]) -> Outcome {
+    with_our_programs(tier, arguments).map_or_else(|outcome| outcome, |mut command| test(&mut command))
+}
+
+fn with_our_programs(tier: Tier, arguments: &[&str]) -> Result<Command, Outcome> {
+    let programs = programs::ensure(tier)?;
     build_node_programs().map_err(|why| Outcome::Failed { why })?;
     built(&programs, arguments)
 }
@@ -61,7 +66,9 @@ fn built(programs: &Programs, arguments: &[&str]) -> Result<Command, Outcome> {
 
 /// Cargo builds a package's programs only for its own tests. The node finds them next to the test's.
 fn build_node_programs() -> Result<(), String> {
-    succeed(&mut cargo(&["build", "--package", "pullwright-images", "--package", "pullwright-provider"]))
+    let packages = ["images", "provider", "operator", "agent"].map(|name| format!("--package=pullwright-{name}"));
+    let mut command = cargo(&["build"]);
+    succeed(command.args(packages))
 }
 
 /// The testkit's name for containerd behind our image service.
@@ -82,10 +89,13 @@ pub(crate) const CONTROL_PLANE: &[&str] = &[
     "--",
     "--show-output",
 ];
-/// The operator on control planes of its own. Its tests mostly wait: for leases to run out, and for an API server that is away.
+/// The operator on control planes of its own, and with it agents as processes. The tests mostly wait: for leases to run out, and for an
+/// API server that is away.
 pub(crate) const OPERATOR: &[&str] = &[
     "-p",
     "pullwright-operator",
+    "-p",
+    "pullwright-agent",
     "--features",
     "real",
     "--test",
@@ -94,22 +104,11 @@ pub(crate) const OPERATOR: &[&str] = &[
     "--test-threads=3",
     "--show-output",
 ];
-/// Programs whose system calls are watched: they are killed at each, or each fails.
-pub(crate) const KILLED: &[&str] = &[
-    "-p",
-    "pullwright-handover",
-    "-p",
-    "pullwright-provider",
-    "-p",
-    "pullwright-agent",
-    "--test",
-    "it",
-    "--",
-    "killed::",
-    "updating::",
-    "failing::",
-    "synced::",
-];
+/// The tests in which a tracer watches the system calls of a program: it is killed at each, or each fails.
+pub(crate) const TRACED: [&str; 4] = ["killed::", "failing::", "synced::", "updating::"];
+/// The programs that they are about.
+pub(crate) const KILLED: &[&str] =
+    &["-p", "pullwright-handover", "-p", "pullwright-provider", "-p", "pullwright-agent", "--test", "it", "--"];
 /// The registry client compared with skopeo, on a real registry.
 pub(crate) const CLIENT: &[&str] =
     &["-p", "pullwright-registry", "--features", "real", "--test", "real", "--", "--show-output"];
@@ -119,6 +118,12 @@ pub(crate) const PLUGIN: &[&str] =
 /// Rendered mirror sets, pulled through by skopeo from real registries.
 pub(crate) const MIRROR_SETS: &[&str] =
     &["-p", "pullwright", "--features", "real", "--test", "skopeo", "--", "--show-output"];
+/// Operator and agent as Pods on a node with a real systemd: from the API objects to a pull, and back.
+pub(crate) const AGENT_CONTAINERD: &[&str] =
+    &["-p", "pullwright-agent", "--features", "real", "--test", "node", "--", "--runtime", "containerd"];
+/// The same on a node with CRI-O.
+pub(crate) const AGENT_CRIO: &[&str] =
+    &["-p", "pullwright-agent", "--features", "real", "--test", "node", "--", "--runtime", "crio"];
 /// The testkit's scenarios on a node with containerd.
 pub(crate) const CONTAINERD: &[&str] =
     &["-p", "pullwright-testkit", "--features", "real", "--test", "node", "--", "--runtime", "containerd"];

@@ -14,7 +14,8 @@ const FUZZ_SECONDS: u64 = 5;
 
 /// The tiers that run in parallel with others.
 const ON_A_NODE: &str = "plugin and image service on a node";
-const OPERATOR: &str = "operator on a control plane";
+const OPERATOR: &str = "operator and agents on a control plane";
+const AGENT: &str = "operator and agent on a node with containerd";
 
 pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     let fast = match arguments {
@@ -49,13 +50,16 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     report.run("unit and property", || test(&mut cargo(&["test", "--workspace", "--lib", "--bins"])));
     report.run("examples in documentation", || test(&mut cargo(&["test", "--workspace", "--doc"])));
     report.run("edges and command line", || {
-        let traced = ["--skip", "killed::", "--skip", "failing::", "--skip", "synced::", "--skip", "updating::"];
-        test(&mut cargo(&[&["test", "--workspace", "--test", "it", "--"], &traced[..]].concat()))
+        let mut command = cargo(&["test", "--workspace", "--test", "it", "--"]);
+        for traced in node::TRACED {
+            command.args(["--skip", traced]);
+        }
+        test(&mut command)
     });
     // It mostly waits for Pods and timeouts; the tiers that run until its end need the processor.
     let on_a_node = (!fast).then(|| {
         println!("\n── {ON_A_NODE}: begun; what it prints comes when it has ended ──");
-        node::begin_with_images(node::PLUGIN_IMAGES)
+        node::begin_with_our_programs(node::PLUGIN_IMAGES)
     });
     let operator = (!fast).then(|| {
         println!("\n── {OPERATOR}: begun; what it prints comes when it has ended ──");
@@ -64,7 +68,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     report.run("demo", demo::tier);
     report.run("fuzz", || fuzz::tier(FUZZ_SECONDS));
     if !fast {
-        report.run("killed at each system call", || node::tier(Tier::Tracer, node::KILLED));
+        report.run("killed at each system call", || node::tier(Tier::Tracer, &[node::KILLED, &node::TRACED].concat()));
         report.run("what plugin and command line cost", bench::cost);
         report.run("oracle", || oracle::tier(ORACLE_CASES));
         report.run("control plane", || node::tier(Tier::ControlPlane, node::CONTROL_PLANE));
@@ -77,11 +81,17 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
         if let Some(begun) = on_a_node {
             report.end(ON_A_NODE, begun);
         }
+        println!("\n── {AGENT}: begun; what it prints comes when it has ended ──");
+        let agent = node::begin_with_our_programs(node::AGENT_CONTAINERD);
         report.run("node with containerd", || node::tier(Tier::Node, node::CONTAINERD));
         report.run("plugin on a node with containerd", || node::tier(Tier::Node, node::PLUGIN_CONTAINERD));
         report.run("image service and containerd", || node::tier(Tier::Node, node::IMAGES_CONFORMANCE));
+        report.end(AGENT, agent);
         report.run_if_present("node with CRI-O", || node::tier(Tier::Crio, node::CRIO));
         report.run_if_present("plugin on a node with CRI-O", || node::tier(Tier::Crio, node::PLUGIN_CRIO));
+        report.run_if_present("operator and agent on a node with CRI-O", || {
+            node::tier_with_our_programs(Tier::Crio, node::AGENT_CRIO)
+        });
     }
     Ok(report.close(ci && !fast))
 }

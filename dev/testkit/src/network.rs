@@ -19,7 +19,7 @@ impl Place {
     }
 
     /// Connects to a port of this place's loopback.
-    pub(crate) fn connect(self, port: u16) -> io::Result<TcpStream> {
+    pub fn connect(self, port: u16) -> io::Result<TcpStream> {
         self.there(|| TcpStream::connect(("127.0.0.1", port)))
     }
 

@@ -43,19 +43,19 @@ impl Cluster<'_, '_> {
         self.rolled_out("pullwright-agent", "daemonset/pullwright-agent")
     }
 
-    /// Pushes an image of the agent whose plugin has `extra` behind its end, which makes it another file.
+    /// Pushes an image of the agent whose programs for the node have `extra` behind their end, which makes them other files.
     pub(crate) fn load_agent(&self, tag: &str, extra: &str) -> Outcome<String> {
-        let plugin = self.stripped("crio-credential-provider")?;
-        let with_extra = plugin.with_file_name(format!("plugin-{tag}"));
-        let mut content = fs::read(&plugin)?;
-        content.extend(extra.as_bytes());
-        fs::write(&with_extra, content)?;
         let image = Image::running(&["/usr/bin/pullwright-agent"]);
-        let image = image.program("/usr/bin/pullwright-agent", &self.stripped("pullwright-agent")?)?;
-        // What goes to the node finds its libraries there.
-        let image = image.file("/usr/libexec/pullwright/crio-credential-provider", &with_extra, 0o755);
-        let images = self.stripped("pullwright-images")?;
-        let image = image.file("/usr/libexec/pullwright/pullwright-images", &images, 0o755);
+        let mut image = image.program("/usr/bin/pullwright-agent", &self.stripped("pullwright-agent")?)?;
+        for program in ["crio-credential-provider", "pullwright-images"] {
+            let stripped = self.stripped(program)?;
+            let with_extra = stripped.with_file_name(format!("{program}-{tag}"));
+            let mut content = fs::read(&stripped)?;
+            content.extend(extra.as_bytes());
+            fs::write(&with_extra, content)?;
+            // What goes to the node finds its libraries there.
+            image = image.file(&format!("/usr/libexec/pullwright/{program}"), &with_extra, 0o755);
+        }
         Ok(self.0.load_image(&format!("pullwright-agent:{tag}"), &image)?)
     }
 
@@ -153,13 +153,13 @@ impl Cluster<'_, '_> {
 
     /// Starts a Pod of the team.
     pub(crate) fn start(&self, name: &str, image: &str) -> Outcome {
-        self.apply(&json!({
-            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "team"},
-            "spec": {
-                "containers": [{"name": "main", "image": image, "imagePullPolicy": "Always"}],
-                "terminationGracePeriodSeconds": 1, "tolerations": [{"operator": "Exists"}],
-            },
-        }))
+        self.apply(&pod(name, image))
+    }
+
+    /// Starts many at once.
+    pub(crate) fn start_all(&self, pods: impl Iterator<Item = (String, String)>) -> Outcome {
+        let pods: Vec<_> = pods.map(|(name, image)| pod(&name, &image).to_string()).collect();
+        Ok(self.0.kubectl().apply(&pods.join("\n---\n"))?)
     }
 
     /// Waits until a Pod runs, and returns the id of its container.
@@ -169,6 +169,16 @@ impl Cluster<'_, '_> {
         let pod = self.get(&["--namespace=team", "pod", name])?;
         Ok(pod["status"]["containerStatuses"][0]["containerID"].as_str().unwrap_or_default().to_owned())
     }
+}
+
+fn pod(name: &str, image: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "team"},
+        "spec": {
+            "containers": [{"name": "main", "image": image, "imagePullPolicy": "Always"}],
+            "terminationGracePeriodSeconds": 1, "tolerations": [{"operator": "Exists"}],
+        },
+    })
 }
 
 fn deploy() -> PathBuf {

@@ -27,7 +27,7 @@ pub(crate) const LOGIN: Login = Login { user: "mirroruser", password: "mirrorpas
 type Row = (&'static str, fn(&SystemdNode<'_>) -> Outcome);
 
 /// In this order, since they share a node.
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 10] = [
     ("api_objects_become_a_pull_through_the_mirror", roll_out::first),
     ("a_changed_mirror_set_restarts_nothing", roll_out::changed_mirror),
     ("what_stops_the_kubelet_is_rolled_back", roll_out::broken),
@@ -35,6 +35,8 @@ const ROWS: [Row; 8] = [
     ("a_burst_of_pods_survives_a_roll_out_and_a_roll_back", pulls::burst),
     ("an_api_server_that_is_away_is_waited_for", pulls::api_server_away),
     ("a_killed_agent_goes_on_when_it_is_back", pulls::killed),
+    ("a_kubelet_that_never_makes_the_node_ready_is_rolled_back", pulls::never_ready),
+    ("a_node_whose_plugin_fails_says_so", pulls::outcomes),
     ("without_the_objects_every_file_is_as_before", roll_out::removed),
 ];
 

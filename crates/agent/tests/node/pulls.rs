@@ -1,14 +1,16 @@
 //! Pulls go on whatever the agent does to the node meanwhile.
 
+use std::fs;
+use std::io::{Read as _, Write as _};
 use std::thread;
 use std::time::Duration;
 
-use pullwright_testkit::node::SystemdNode;
+use pullwright_testkit::node::{NAME, Runtime, SystemdNode};
 use pullwright_testkit::process::wait_until;
 use pullwright_testkit::scenario::PATIENCE;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, Outcome, reason};
+use crate::cluster::{Cluster, FOLDERS, Outcome, ready, reason};
 use crate::roll_out::{KUBELET, break_configuration, operators};
 
 const PLUGIN: &str = "/opt/pullwright/credential-providers/crio-credential-provider";
@@ -20,7 +22,7 @@ pub(crate) fn upgrade(node: &SystemdNode<'_>) -> Outcome {
     let newer = cluster.load_agent("0.2.0", "newer")?;
     let pods = Pods::new(&cluster, "upgrade", 40)?;
     thread::scope(|scope| {
-        let started = scope.spawn(|| pods.start(Duration::from_millis(400)).map_err(|error| error.to_string()));
+        let started = scope.spawn(|| pods.start().map_err(|error| error.to_string()));
         change_agent(&cluster, &newer)?;
         wait_until("the newer plugin is there", PATIENCE, || other_than(node, &older))?;
         change_agent(&cluster, &newer.replace("0.2.0", "0.1.0"))?;
@@ -41,7 +43,7 @@ pub(crate) fn burst(node: &SystemdNode<'_>) -> Outcome {
     let cluster = Cluster(node);
     let pods = Pods::new(&cluster, "burst", 100)?;
     let before = cluster.updated(None)?;
-    pods.start(Duration::ZERO)?;
+    cluster.start_all(pods.wanted())?;
     cluster.provider(&["docker.io", "quay.io"])?;
     let good = cluster.updated(Some(&before))?;
     break_configuration(&cluster, &good)?;
@@ -85,6 +87,65 @@ pub(crate) fn killed(node: &SystemdNode<'_>) -> Outcome {
     cluster.rolled_out("pullwright-agent", "daemonset/pullwright-agent")
 }
 
+/// A kubelet that runs but never makes the node Ready is not what was wanted, whatever the reason is.
+pub(crate) fn never_ready(node: &SystemdNode<'_>) -> Outcome {
+    let cluster = Cluster(node);
+    let before = cluster.updated(None)?;
+    let agent = ["--namespace=pullwright-agent", "set", "env", "daemonset/pullwright-agent", "PULLWRIGHT_AGENT_WAIT=20"];
+    cluster.kubectl(&agent)?;
+    cluster.rolled_out("pullwright-agent", "daemonset/pullwright-agent")?;
+    let files = node.snapshot(&FOLDERS[..3])?;
+    let (network, aside) = (node.root().join("cni/10-pods.conflist"), node.root().join("10-pods.conflist"));
+    fs::rename(&network, &aside)?;
+    cluster.provider(&["docker.io", "never.example.com"])?;
+    let state = cluster.node_state("the node went back", |state| reason(state) == "RolledBack")?;
+    let message = ready(&state)["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message.contains("did not work again within 20 s"), "{message}");
+    assert_eq!(node.snapshot(&FOLDERS[..3])?, files);
+    fs::rename(&aside, &network)?;
+    node.wait_ready()?;
+    // Withdrawn, it is forgotten.
+    cluster.provider(&["docker.io", "ghcr.io"])?;
+    assert_eq!(cluster.updated(None)?, before);
+    Ok(())
+}
+
+/// What a process for each pull cannot tell, the agent does: how its runs ended, and that they fail for what is wrong on the node.
+pub(crate) fn outcomes(node: &SystemdNode<'_>) -> Outcome {
+    let cluster = Cluster(node);
+    let provided = if node.runtime() == Runtime::Crio { "wrote-file" } else { "wrote-ticket" };
+    wait_until("the agent has counted the pulls", PATIENCE, || {
+        let metrics = agent_metrics(node).map_err(|error| error.to_string())?;
+        let line = format!("pullwright_agent_plugin_runs_total{{reason=\"{provided}\"}} ");
+        let runs = metrics.lines().find_map(|found| found.strip_prefix(&line)).and_then(|runs| runs.parse().ok());
+        if runs.is_some_and(|runs: u64| runs > 100) { Ok(()) } else { Err(metrics) }
+    })?;
+    let bad = "/etc/containers/registries.conf.d/99-bad.conf";
+    node.write(bad, "[[registry]]\nlocation = 5\n")?;
+    for number in 0..150 {
+        cluster.start(&format!("bad-{number}"), "docker.io/library/bad:1")?;
+        let state = cluster.get(&["nodestates", NAME])?;
+        let conditions = state["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        if let Some(found) = conditions.iter().find(|condition| condition["type"] == "PluginWorks") {
+            assert_eq!((&found["status"], &found["reason"]), (&json!("False"), &json!("RunsFail")));
+            assert!(found["message"].as_str().is_some_and(|why| why.contains("bad-registries-conf")), "{found}");
+            fs::remove_file(node.file(bad))?;
+            cluster.kubectl(&["--namespace=team", "delete", "pods", "--all", "--now", "--wait=false"])?;
+            return Ok(());
+        }
+        thread::sleep(Duration::from_secs(1));
+    }
+    panic!("the node does not say that its plugin fails")
+}
+
+fn agent_metrics(node: &SystemdNode<'_>) -> Outcome<String> {
+    let mut stream = node.place().connect(9463)?;
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
 /// Pods of one namespace that all pull images of their own.
 struct Pods<'a> {
     cluster: &'a Cluster<'a, 'a>,
@@ -101,11 +162,17 @@ impl<'a> Pods<'a> {
         Ok(Self { cluster, name, count })
     }
 
-    fn start(&self, pause: Duration) -> Outcome {
-        for number in 0..self.count {
-            let image = format!("docker.io/library/{}-{}:1", self.name, number % 10);
-            self.cluster.start(&format!("{}-{number}", self.name), &image)?;
-            thread::sleep(pause);
+    /// Their names, and the images that they want.
+    fn wanted(&self) -> impl Iterator<Item = (String, String)> {
+        let image = |number: usize| format!("docker.io/library/{}-{}:1", self.name, number % 10);
+        (0..self.count).map(move |number| (format!("{}-{number}", self.name), image(number)))
+    }
+
+    /// Starts one after the other.
+    fn start(&self) -> Outcome {
+        for (name, image) in self.wanted() {
+            self.cluster.start(&name, &image)?;
+            thread::sleep(Duration::from_millis(300));
         }
         Ok(())
     }
@@ -127,7 +194,7 @@ impl<'a> Pods<'a> {
     }
 
     fn delete(&self) -> Outcome {
-        let names: Vec<_> = (0..self.count).map(|number| format!("{}-{number}", self.name)).collect();
+        let names: Vec<_> = self.wanted().map(|(name, _)| name).collect();
         let mut arguments = vec!["--namespace=team", "delete", "pods", "--now", "--wait=false"];
         arguments.extend(names.iter().map(String::as_str));
         self.cluster.kubectl(&arguments)?;

@@ -176,8 +176,9 @@ impl Elector {
             (Some((record, version)), _) => Sight::Present { record, version, since: now },
         };
         self.doubt = false;
-        if !self.holds() {
-            // Somebody else holds it, or nobody: whatever this replica had is over.
+        // Somebody else holds it, or nobody: whatever this replica had is over. If it should have renewed by now, it leaves all the
+        // same: an answer that it was too busy to look at does not make it one that never led.
+        if !self.holds() && self.leads_until().is_none_or(|until| now < until) {
             self.renewed = None;
         }
         self.next = if self.holds() || self.is_free(now) { now } else { now + self.timing.retry };
@@ -270,6 +271,30 @@ mod tests {
             assert_eq!(takes(seen), free, "{record:?}");
             assert!(takes(seen + Timing::DEFAULT.lease), "{record:?}");
         }
+    }
+
+    #[test]
+    fn who_learns_too_late_that_another_leads_leaves() {
+        let (mine, theirs) = (Timing::DEFAULT.lease, LeaseVersion("3".to_owned()));
+        let record = |holder: &str| LeaseRecord { holder: Some(holder.to_owned()), duration: mine, transitions: 0 };
+        let leader = || {
+            let mut elector = Elector::new("a", Timing::DEFAULT);
+            elector.read(Duration::ZERO, Some((record("b"), LeaseVersion("1".to_owned()))));
+            let sent = mine + Duration::from_secs(1);
+            elector.wrote(sent, sent, record("a"), Ok(LeaseVersion("2".to_owned())));
+            assert!(elector.leads(sent));
+            (elector, sent)
+        };
+        // Somebody took the lease from it in time: it follows, and may lead again.
+        let (mut robbed, sent) = leader();
+        robbed.read(sent + Duration::from_secs(1), Some((record("b"), theirs.clone())));
+        assert!(matches!(robbed.step(sent + Duration::from_secs(2)), ElectionStep::Wait(_)));
+        // It did not renew: the answer comes when its time is over.
+        let (mut late, sent) = leader();
+        let over = sent + Timing::DEFAULT.renew_deadline;
+        late.read(over, Some((record("b"), theirs)));
+        assert!(!late.leads(over));
+        assert_eq!(late.step(over), ElectionStep::Leave);
     }
 
     #[test]

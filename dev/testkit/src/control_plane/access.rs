@@ -56,6 +56,15 @@ impl ControlPlane {
         Ok(path)
     }
 
+    /// Writes a kubeconfig with the token that the Pod `pod` has: one of its ServiceAccount, bound to it and so to its node.
+    pub fn pod_kubeconfig(&self, namespace: &str, account: &str, pod: &str) -> Result<PathBuf, Error> {
+        let bound = ["--bound-object-kind", "Pod", "--bound-object-name", pod, "--namespace", namespace];
+        let token = self.kubectl().run(&[&["create", "token", account], &bound[..]].concat())?;
+        let path = self.root.join(format!("pod-{namespace}-{pod}.kubeconfig"));
+        write_kubeconfig(&path, &self.server(), &self.ca(), &Credential::Token(token.trim().to_owned()))?;
+        Ok(path)
+    }
+
     /// Writes a kubeconfig with a token of a ServiceAccount, which must exist: a program that uses it has the permissions of
     /// that ServiceAccount and no others.
     pub fn service_account_kubeconfig(
