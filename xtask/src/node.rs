@@ -66,7 +66,8 @@ fn built(programs: &Programs, arguments: &[&str]) -> Result<Command, Outcome> {
 
 /// Cargo builds a package's programs only for its own tests. The node finds them next to the test's.
 fn build_node_programs() -> Result<(), String> {
-    let packages = ["images", "provider", "operator", "agent"].map(|name| format!("--package=pullwright-{name}"));
+    let packages =
+        ["images", "provider", "operator", "agent"].map(|name| format!("--package=pullwright-{name}"));
     let mut command = cargo(&["build"]);
     succeed(command.args(packages))
 }
@@ -107,8 +108,17 @@ pub(crate) const OPERATOR: &[&str] = &[
 /// The tests in which a tracer watches the system calls of a program: it is killed at each, or each fails.
 pub(crate) const TRACED: [&str; 4] = ["killed::", "failing::", "synced::", "updating::"];
 /// The programs that they are about.
-pub(crate) const KILLED: &[&str] =
-    &["-p", "pullwright-handover", "-p", "pullwright-provider", "-p", "pullwright-agent", "--test", "it", "--"];
+pub(crate) const KILLED: &[&str] = &[
+    "-p",
+    "pullwright-handover",
+    "-p",
+    "pullwright-provider",
+    "-p",
+    "pullwright-agent",
+    "--test",
+    "it",
+    "--",
+];
 /// The registry client compared with skopeo, on a real registry.
 pub(crate) const CLIENT: &[&str] =
     &["-p", "pullwright-registry", "--features", "real", "--test", "real", "--", "--show-output"];

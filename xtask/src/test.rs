@@ -68,7 +68,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<bool, String> {
     report.run("demo", demo::tier);
     report.run("fuzz", || fuzz::tier(FUZZ_SECONDS));
     if !fast {
-        report.run("killed at each system call", || node::tier(Tier::Tracer, &[node::KILLED, &node::TRACED].concat()));
+        report.run("killed at each system call", || {
+            node::tier(Tier::Tracer, &[node::KILLED, &node::TRACED].concat())
+        });
         report.run("what plugin and command line cost", bench::cost);
         report.run("oracle", || oracle::tier(ORACLE_CASES));
         report.run("control plane", || node::tier(Tier::ControlPlane, node::CONTROL_PLANE));

@@ -40,6 +40,8 @@ pub(crate) enum AgentError {
         "the content of NodeConfiguration {0} is not the one that its name promises: delete it, and the operator makes it again"
     )]
     NotIntact(String),
+    #[error("the NodeState is of an earlier node that was called {0} too: the operator makes a new one")]
+    EarlierNode(String),
     #[error("the kubelet has not reported a runtime that can be configured ({0:?})")]
     Runtime(String),
     #[error("the kubelet reported the version {0:?}, which is none")]
@@ -197,7 +199,7 @@ impl Agent {
             self.say(state, &self.report(generation, Progress::Progressing)).await;
         }
         let brought = match wanted {
-            Some(name) => self.bring(name).await,
+            Some(name) => self.bring(name, owner(state)).await,
             None => self.restore().await,
         };
         match brought {
@@ -218,10 +220,10 @@ impl Agent {
         }
     }
 
-    async fn bring(&mut self, name: &str) -> Result<Brought, AgentError> {
+    async fn bring(&mut self, name: &str, owner: Option<&str>) -> Result<Brought, AgentError> {
         // Something may be left from a failure of before.
         self.recover().await?;
-        let files = self.files(name).await?;
+        let files = self.files(name, owner).await?;
         let machine = self.machine.clone();
         Ok(update::bring(self.transactions()?, name, &files, &machine).await?)
     }
@@ -253,7 +255,7 @@ impl Agent {
     }
 
     /// The files that the node needs for a configuration.
-    async fn files(&self, name: &str) -> Result<Vec<WantedFile>, AgentError> {
+    async fn files(&self, name: &str, owner: Option<&str>) -> Result<Vec<WantedFile>, AgentError> {
         let configurations: Api<NodeConfiguration> = Api::all(self.client.clone());
         let what = || format!("NodeConfiguration {name}");
         let configuration = configurations.get_opt(name).await.map_err(api(what))?;
@@ -265,6 +267,10 @@ impl Agent {
         let spec = configuration.spec;
         let nodes: Api<Node> = Api::all(self.client.clone());
         let node = nodes.get(&self.name).await.map_err(api(|| format!("Node {}", self.name)))?;
+        // The operator takes the object of an earlier node away. Until then it tells this one nothing.
+        if owner.is_some() && owner != node.metadata.uid.as_deref() {
+            return Err(AgentError::EarlierNode(self.name.clone()));
+        }
         let info = node.status.and_then(|status| status.node_info).unwrap_or_default();
         let runtime = NodeRuntime::reported(&info.container_runtime_version, &info.kubelet_version)
             .ok_or(AgentError::Runtime(info.container_runtime_version))?;
@@ -299,6 +305,12 @@ impl Agent {
             }
         }
     }
+}
+
+/// The Node that an object was made for, by its UID.
+fn owner(state: &NodeState) -> Option<&str> {
+    let mut owners = state.metadata.owner_references.iter().flatten();
+    owners.find(|owner| owner.kind == "Node").map(|owner| owner.uid.as_str())
 }
 
 fn api(what: impl FnOnce() -> String) -> impl FnOnce(kube::Error) -> AgentError {

@@ -135,9 +135,6 @@ impl NodeMachine {
         let (node, version) = self.node_seen(seen.before.restarted).await;
         let (mut healthz, mut hash) = (Healthz::Unreachable, Hash::Unreachable);
         if let Some((command, settings)) = &running {
-            if let Some(missed) = missed_flags(&root, command) {
-                return Verdict::Broken(missed);
-            }
             let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let endpoint = KubeletEndpoint {
                 healthz: settings.healthz.unwrap_or(local(0)),
@@ -148,6 +145,12 @@ impl NodeMachine {
                 None => Healthz::Off,
                 Some(_) => endpoint.healthz().await.map_or(Healthz::Unreachable, Healthz::Answered),
             };
+            // Only now is it certain that these are the flags of the kubelet: before, the process may still be a copy of systemd.
+            if healthz == Healthz::Answered(true)
+                && let Some(missed) = missed_flags(&root, command)
+            {
+                return Verdict::Broken(missed);
+            }
             hash = hash_seen(&root, &endpoint, command, settings, version).await;
         }
         judge(&Evidence { unit, healthz, node, hash })

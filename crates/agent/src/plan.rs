@@ -13,7 +13,9 @@ use pullwright_nodeconfig::kubelet::{
     PlacementError, ProviderPlacement, ProvidersError, UnitError, flags_drop_in, merge_providers, placement,
     starts_after,
 };
-use pullwright_nodeconfig::{CurrentFile, CurrentFiles, Layout, NodeFileError, RUNTIMES, Runtime, containerd, crio};
+use pullwright_nodeconfig::{
+    CurrentFile, CurrentFiles, Layout, NodeFileError, RUNTIMES, Runtime, containerd, crio,
+};
 use serde_json::Value;
 use thiserror::Error;
 

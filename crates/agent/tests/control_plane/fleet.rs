@@ -41,8 +41,13 @@ impl Fleet {
         for manifest in fs::read_dir(deploy("crds")).unwrap() {
             apply(&plane, &manifest.unwrap().path());
         }
-        plane.kubectl().run(&["wait", "--for=condition=Established", "--timeout=120s", "crds", "--all"]).unwrap();
-        for manifest in ["operator/namespace", "operator/rbac", "agent/namespace", "agent/rbac", "agent/admission-policy"] {
+        plane
+            .kubectl()
+            .run(&["wait", "--for=condition=Established", "--timeout=120s", "crds", "--all"])
+            .unwrap();
+        for manifest in
+            ["operator/namespace", "operator/rbac", "agent/namespace", "agent/rbac", "agent/admission-policy"]
+        {
             apply(&plane, &deploy(&format!("{manifest}.yaml")));
         }
         plane.create_many(names.iter().map(|name| node(name, "containerd://2.4.2", "", "v1.36.3"))).unwrap();
@@ -60,7 +65,8 @@ impl Fleet {
             plane.apply_object(&pod(name)).unwrap();
             let account = "pullwright-agent";
             let kubeconfig = plane.pod_kubeconfig(account, account, &format!("agent-{name}")).unwrap();
-            let ([port], program) = (free_ports().unwrap(), PathBuf::from(env!("CARGO_BIN_EXE_pullwright-agent")));
+            let ([port], program) =
+                (free_ports().unwrap(), PathBuf::from(env!("CARGO_BIN_EXE_pullwright-agent")));
             let name = (*name).to_owned();
             processes.push(keep(&format!("agent-{name}"), &logs, program, move |command| {
                 command.arg("--kubeconfig").arg(&kubeconfig).arg("--root").arg(&folder);
@@ -93,10 +99,16 @@ impl Fleet {
 
     pub(crate) fn wait_until_all_have(&self, wanted: impl Fn(&str) -> bool) {
         wait_until("every node has the mirror", PATIENCE, || {
-            let has = |node: &&&str| fs::read_to_string(self.file(node, HOSTS)).is_ok_and(|text| wanted(&text));
+            let has =
+                |node: &&&str| fs::read_to_string(self.file(node, HOSTS)).is_ok_and(|text| wanted(&text));
             let without: Vec<_> = self.names.iter().filter(|node| !has(node)).collect();
-            let waiting: Vec<_> = self.states().into_iter().filter(|state| state.reason != "Applied").collect();
-            if without.is_empty() && waiting.is_empty() { Ok(()) } else { Err(format!("{without:?}, {waiting:?}")) }
+            let waiting: Vec<_> =
+                self.states().into_iter().filter(|state| state.reason != "Applied").collect();
+            if without.is_empty() && waiting.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("{without:?}, {waiting:?}"))
+            }
         })
         .unwrap();
     }
@@ -109,7 +121,9 @@ impl Fleet {
     pub(crate) fn configurations(&self) -> Vec<(String, String)> {
         let list = self.plane.kubectl().json(&["get", "nodeconfigurations"]).unwrap();
         let items = list["items"].as_array().unwrap().iter();
-        items.map(|item| (item["metadata"]["name"].as_str().unwrap().to_owned(), item["spec"].to_string())).collect()
+        items
+            .map(|item| (item["metadata"]["name"].as_str().unwrap().to_owned(), item["spec"].to_string()))
+            .collect()
     }
 
     /// How many nodes were on their way after each time that the operator told one, in the order of the audit log: from the
@@ -147,7 +161,9 @@ impl Fleet {
     fn node_state_writes(&self) -> Vec<(&'static str, String)> {
         let entries = self.plane.audit_log().entries().unwrap();
         let writes = entries.iter().filter(|entry| {
-            entry.is_write() && entry.succeeded() && entry.resource.as_deref() == Some("nodestates.pullwright.dev")
+            entry.is_write()
+                && entry.succeeded()
+                && entry.resource.as_deref() == Some("nodestates.pullwright.dev")
         });
         let who = |agent: &str| if agent.starts_with("pullwright-operator/") { "operator" } else { "agent" };
         writes.filter_map(|entry| Some((who(&entry.user_agent), entry.name.clone()?))).collect()
@@ -174,7 +190,12 @@ impl State {
     }
 }
 
-fn keep(name: &str, logs: &Path, program: PathBuf, arguments: impl Fn(&mut Command) + Send + 'static) -> Kept {
+fn keep(
+    name: &str,
+    logs: &Path,
+    program: PathBuf,
+    arguments: impl Fn(&mut Command) + Send + 'static,
+) -> Kept {
     let command = move || {
         let mut command = Command::new(&program);
         arguments(&mut command);

@@ -45,7 +45,9 @@ fn a_canary_first_then_two_at_a_time_and_a_failure_stops_the_rest() {
     let stopped = fleet.states();
     let with_second = stopped.iter().filter(|state| state.desired == stopped_at(&fleet)).count();
     assert!(with_second <= 3, "the canary and one wave at most: {stopped:?}");
-    assert!(others.iter().any(|node| fs::read_to_string(fleet.file(node, HOSTS)).unwrap().contains("somebody")));
+    assert!(
+        others.iter().any(|node| fs::read_to_string(fleet.file(node, HOSTS)).unwrap().contains("somebody"))
+    );
 
     // The cause is gone: everything goes on by itself.
     for node in &others {
@@ -57,7 +59,8 @@ fn a_canary_first_then_two_at_a_time_and_a_failure_stops_the_rest() {
     // Nothing is wanted any more: the nodes have nothing of ours.
     fleet.without_mirror();
     wait_until("every node is as before", PATIENCE, || {
-        let left: Vec<_> = fleet.nodes().into_iter().filter(|node| fleet.file(node, HOSTS).exists()).collect();
+        let left: Vec<_> =
+            fleet.nodes().into_iter().filter(|node| fleet.file(node, HOSTS).exists()).collect();
         let state = |node: &&str| fleet.file(node, "var/lib/pullwright").exists();
         let known: Vec<_> = fleet.nodes().into_iter().filter(state).collect();
         if left.is_empty() && known.is_empty() { Ok(()) } else { Err(format!("{left:?}, {known:?}")) }
@@ -67,5 +70,9 @@ fn a_canary_first_then_two_at_a_time_and_a_failure_stops_the_rest() {
 
 /// The configuration that is wanted now.
 fn stopped_at(fleet: &Fleet) -> Option<String> {
-    fleet.configurations().into_iter().find(|(_, text)| text.contains("second.example.com")).map(|(name, _)| name)
+    fleet
+        .configurations()
+        .into_iter()
+        .find(|(_, text)| text.contains("second.example.com"))
+        .map(|(name, _)| name)
 }

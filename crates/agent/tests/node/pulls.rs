@@ -91,7 +91,13 @@ pub(crate) fn killed(node: &SystemdNode<'_>) -> Outcome {
 pub(crate) fn never_ready(node: &SystemdNode<'_>) -> Outcome {
     let cluster = Cluster(node);
     let before = cluster.updated(None)?;
-    let agent = ["--namespace=pullwright-agent", "set", "env", "daemonset/pullwright-agent", "PULLWRIGHT_AGENT_WAIT=20"];
+    let agent = [
+        "--namespace=pullwright-agent",
+        "set",
+        "env",
+        "daemonset/pullwright-agent",
+        "PULLWRIGHT_AGENT_WAIT=20",
+    ];
     cluster.kubectl(&agent)?;
     cluster.rolled_out("pullwright-agent", "daemonset/pullwright-agent")?;
     let files = node.snapshot(&FOLDERS[..3])?;
@@ -117,7 +123,8 @@ pub(crate) fn outcomes(node: &SystemdNode<'_>) -> Outcome {
     wait_until("the agent has counted the pulls", PATIENCE, || {
         let metrics = agent_metrics(node).map_err(|error| error.to_string())?;
         let line = format!("pullwright_agent_plugin_runs_total{{reason=\"{provided}\"}} ");
-        let runs = metrics.lines().find_map(|found| found.strip_prefix(&line)).and_then(|runs| runs.parse().ok());
+        let runs =
+            metrics.lines().find_map(|found| found.strip_prefix(&line)).and_then(|runs| runs.parse().ok());
         if runs.is_some_and(|runs: u64| runs > 100) { Ok(()) } else { Err(metrics) }
     })?;
     let bad = "/etc/containers/registries.conf.d/99-bad.conf";
@@ -128,7 +135,10 @@ pub(crate) fn outcomes(node: &SystemdNode<'_>) -> Outcome {
         let conditions = state["status"]["conditions"].as_array().cloned().unwrap_or_default();
         if let Some(found) = conditions.iter().find(|condition| condition["type"] == "PluginWorks") {
             assert_eq!((&found["status"], &found["reason"]), (&json!("False"), &json!("RunsFail")));
-            assert!(found["message"].as_str().is_some_and(|why| why.contains("bad-registries-conf")), "{found}");
+            assert!(
+                found["message"].as_str().is_some_and(|why| why.contains("bad-registries-conf")),
+                "{found}"
+            );
             fs::remove_file(node.file(bad))?;
             cluster.kubectl(&["--namespace=team", "delete", "pods", "--all", "--now", "--wait=false"])?;
             return Ok(());
@@ -181,7 +191,8 @@ impl<'a> Pods<'a> {
     fn all_run(&self) -> Outcome {
         wait_until("every Pod runs", 2 * PATIENCE, || {
             let pods = self.cluster.get(&["--namespace=team", "pods"]).map_err(|error| error.to_string())?;
-            let waiting: Vec<_> = items(&pods).filter(|pod| !is_ready(pod)).map(|pod| &pod["metadata"]["name"]).collect();
+            let waiting: Vec<_> =
+                items(&pods).filter(|pod| !is_ready(pod)).map(|pod| &pod["metadata"]["name"]).collect();
             if waiting.is_empty() { Ok(()) } else { Err(format!("{waiting:?}")) }
         })?;
         let events = self.cluster.get(&["--namespace=team", "events"])?;
@@ -230,6 +241,12 @@ fn other_than(node: &SystemdNode<'_>, before: &str) -> Result<(), String> {
 fn change_agent(cluster: &Cluster<'_, '_>, image: &str) -> Outcome {
     let patch = json!({"spec": {"template": {"spec": {"containers": [{"name": "agent", "image": image}]}}}});
     let patch = patch.to_string();
-    cluster.kubectl(&["--namespace=pullwright-agent", "patch", "daemonset/pullwright-agent", "--patch", &patch])?;
+    cluster.kubectl(&[
+        "--namespace=pullwright-agent",
+        "patch",
+        "daemonset/pullwright-agent",
+        "--patch",
+        &patch,
+    ])?;
     Ok(())
 }

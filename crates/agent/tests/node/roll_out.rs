@@ -96,7 +96,12 @@ const PROVIDER: &str = "- name: no-such-program\n  apiVersion: credentialprovide
 /// Has so many operators run.
 pub(crate) fn operators(cluster: &Cluster<'_, '_>, count: usize) -> Outcome {
     let replicas = format!("--replicas={count}");
-    cluster.kubectl(&["--namespace=pullwright-system", "scale", "deployment/pullwright-operator", &replicas])?;
+    cluster.kubectl(&[
+        "--namespace=pullwright-system",
+        "scale",
+        "deployment/pullwright-operator",
+        &replicas,
+    ])?;
     if count == 0 {
         let all = "--selector=app.kubernetes.io/name=pullwright-operator";
         let gone = ["--namespace=pullwright-system", "wait", "--for=delete", "pod", all, "--timeout=120s"];

@@ -20,7 +20,9 @@ mod overlap;
 pub mod token;
 mod validate;
 
-pub use config::{ConfigError, ConfigFile, CredentialProviderConfig, Provider, TokenAttributes, TokenCacheType};
+pub use config::{
+    ConfigError, ConfigFile, CredentialProviderConfig, Provider, TokenAttributes, TokenCacheType,
+};
 pub use decode::{DecodeError, StrictFault, TypeFault};
 pub use exec::{ApiVersion, Request, Response};
 pub use header::HeaderError;

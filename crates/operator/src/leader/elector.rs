@@ -276,7 +276,8 @@ mod tests {
     #[test]
     fn who_learns_too_late_that_another_leads_leaves() {
         let (mine, theirs) = (Timing::DEFAULT.lease, LeaseVersion("3".to_owned()));
-        let record = |holder: &str| LeaseRecord { holder: Some(holder.to_owned()), duration: mine, transitions: 0 };
+        let record =
+            |holder: &str| LeaseRecord { holder: Some(holder.to_owned()), duration: mine, transitions: 0 };
         let leader = || {
             let mut elector = Elector::new("a", Timing::DEFAULT);
             elector.read(Duration::ZERO, Some((record("b"), LeaseVersion("1".to_owned()))));
