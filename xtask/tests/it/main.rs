@@ -12,13 +12,15 @@ use std::{
 };
 
 /// Tiers that make namespaces, mounts and cgroups.
-const NEED_ROOT: [&str; 6] = [
+const NEED_ROOT: [&str; 8] = [
     "plugin and image service on a node",
     "node with containerd",
     "plugin on a node with containerd",
     "image service and containerd",
+    "operator and agent on a node with containerd",
     "node with CRI-O",
     "plugin on a node with CRI-O",
+    "operator and agent on a node with CRI-O",
 ];
 /// A user that owns nothing.
 const NOBODY: u32 = 65534;

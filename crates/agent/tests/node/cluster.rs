@@ -108,7 +108,7 @@ impl Cluster<'_, '_> {
         Ok(wait_until(what, PATIENCE, || {
             let state = self.get(&["nodestates", NAME]).map_err(|error| error.to_string())?;
             let noted = state["status"]["observedGeneration"] == state["metadata"]["generation"];
-            if noted && wanted(&state) { Ok(state) } else { Err(format!("{:#}", state)) }
+            if noted && wanted(&state) { Ok(state) } else { Err(format!("{state:#}")) }
         })?)
     }
 

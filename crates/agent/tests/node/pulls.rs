@@ -82,7 +82,14 @@ pub(crate) fn killed(node: &SystemdNode<'_>) -> Outcome {
         let now = node.unit(KUBELET).map_err(|error| error.to_string())?;
         if now.invocation_id == kubelet.invocation_id { Err("not yet".to_owned()) } else { Ok(()) }
     })?;
-    node.place().run("pkill", &["-KILL", "-x", "pullwright-agen"])?;
+    cluster.kubectl(&[
+        "--namespace=pullwright-agent",
+        "delete",
+        "pods",
+        "--all",
+        "--force",
+        "--grace-period=0",
+    ])?;
     cluster.updated(Some(&before))?;
     cluster.rolled_out("pullwright-agent", "daemonset/pullwright-agent")
 }

@@ -87,6 +87,9 @@ pub(crate) struct NodesReport {
     pub(crate) in_flight: Vec<FlyingNode>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) failed: Vec<FailedNode>,
+    /// Nodes on which pulls go on without the plugin, because it fails.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) failing_plugins: Vec<FailingPlugin>,
     /// Nodes that the control plane does not take for healthy. A roll-out may wait for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) not_ready: Vec<String>,
@@ -154,6 +157,13 @@ pub(crate) struct FailedNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) wants: Option<String>,
     pub(crate) reason: String,
+    pub(crate) message: String,
+}
+
+/// A node whose plugin fails.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct FailingPlugin {
+    pub(crate) name: String,
     pub(crate) message: String,
 }
 
@@ -275,8 +285,11 @@ pub(super) fn nodes(objects: &ClusterObjects) -> NodesReport {
     }
     report.rollouts = rollouts.into_values().collect();
     for (name, state) in states(objects) {
-        let State { wants, has, progress } = state.clone();
+        let State { wants, has, progress, plugin_fails } = state.clone();
         let name = name.clone();
+        if let Some(message) = plugin_fails {
+            report.failing_plugins.push(FailingPlugin { name: name.clone(), message });
+        }
         match progress {
             Progress::Done => {}
             Progress::InFlight(why) => {

@@ -192,6 +192,8 @@ pub(crate) struct State {
     pub(crate) wants: Option<String>,
     pub(crate) has: Option<String>,
     pub(crate) progress: Progress,
+    /// Why the plugin fails on the node, if it does.
+    pub(crate) plugin_fails: Option<String>,
 }
 
 /// How far a node is with what it should have, by its own report.
@@ -229,10 +231,15 @@ impl From<NodeState> for State {
                 Progress::InFlight(ready.map(Why::from))
             }
         };
+        let status = object.status.unwrap_or_default();
+        let mut conditions = status.conditions.into_iter();
+        let plugin =
+            conditions.find(|found| found.type_ == condition::PLUGIN_WORKS && found.status == "False");
         Self {
             wants: object.spec.configuration,
-            has: object.status.unwrap_or_default().configuration,
+            has: status.configuration,
             progress,
+            plugin_fails: plugin.map(|plugin| plugin.message),
         }
     }
 }

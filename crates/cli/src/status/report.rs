@@ -76,6 +76,7 @@ pub(crate) struct Summary {
     pub(crate) partly_applied_objects: usize,
     pub(crate) failed_objects: usize,
     pub(crate) failed_nodes: usize,
+    pub(crate) failing_plugins: usize,
     pub(crate) unparsable_objects: usize,
 }
 
@@ -86,6 +87,7 @@ impl Summary {
             + self.partly_applied_objects
             + self.failed_objects
             + self.failed_nodes
+            + self.failing_plugins
             + self.unparsable_objects
             > 0
     }
@@ -122,6 +124,7 @@ pub(crate) fn report(objects: &ClusterObjects, now: Timestamp) -> StatusReport {
         waiting_nodes: nodes.waiting.len(),
         nodes_in_flight: nodes.in_flight.len(),
         failed_nodes: nodes.failed.len(),
+        failing_plugins: nodes.failing_plugins.len(),
         unparsable_objects: unparsable.len(),
         ..Summary::default()
     };

@@ -408,3 +408,15 @@ fn a_renewed_lease_is_no_news_and_a_lapsed_one_is() {
     let more = report(&rolling_out(), now());
     assert!(more.is_news_after(&at(0)));
 }
+
+#[test]
+fn a_node_whose_plugin_fails_needs_a_person() {
+    let mut failing = state("crio-1", "crio-1", Some(("True", "Applied")));
+    failing.plugin_fails = Some("pulls go on without the plugin".to_owned());
+    let nodes = named([("a", versions("cri-o://1.36.3", "v1.36.3"))]);
+    let objects = ClusterObjects { states: named([("a", failing)]), nodes, ..cluster() };
+    assert!(report(&objects, now()).summary.has_problems());
+    let text = said(&objects);
+    assert!(text.contains("✗ a plugin fails: pulls go on without the plugin"), "{text}");
+    assert!(text.contains("1 node with a plugin that fails"), "{text}");
+}

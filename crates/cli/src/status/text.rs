@@ -160,7 +160,16 @@ fn mark(done: usize, all: usize, failed: usize) -> String {
 }
 
 fn nodes(report: &NodesReport) -> Vec<String> {
-    let NodesReport { runtimes, rollouts, unsupported, waiting, in_flight, failed, not_ready } = report;
+    let NodesReport {
+        runtimes,
+        rollouts,
+        unsupported,
+        waiting,
+        in_flight,
+        failed,
+        failing_plugins,
+        not_ready,
+    } = report;
     let mut lines = Vec::new();
     let known: usize = runtimes.values().sum();
     if known + unsupported.len() > 0 {
@@ -175,6 +184,10 @@ fn nodes(report: &NodesReport) -> Vec<String> {
     lines.extend(bounded(failed, |node| {
         let why = format!("{}: {}", short(&node.reason), short(&node.message));
         vec![format!("{} {} {}: {why}", paint(BAD, "✗"), short(&node.name), paint(BAD, "failed"))]
+    }));
+    lines.extend(bounded(failing_plugins, |node| {
+        let fails = paint(BAD, "plugin fails");
+        vec![format!("{} {} {fails}: {}", paint(BAD, "✗"), short(&node.name), short(&node.message))]
     }));
     let names = |names: &mut dyn Iterator<Item = String>, all: usize| {
         let mut names: Vec<_> = names.take(LISTED).collect();
@@ -254,11 +267,13 @@ fn verdict(report: &StatusReport) -> String {
         partly_applied_objects,
         failed_objects,
         failed_nodes,
+        failing_plugins,
         unparsable_objects,
     } = report.summary;
     let parts = [
         (failed_objects, "object", "failed"),
         (failed_nodes, "node", "failed"),
+        (failing_plugins, "node", "with a plugin that fails"),
         (unparsable_objects, "object", "cannot be parsed"),
         (rejected_objects, "object", "rejected"),
         (partly_applied_objects, "object", "partly applied"),
