@@ -48,6 +48,8 @@ pub(crate) enum AgentError {
     Version(String),
     #[error("reading the program {path:?}: {source}")]
     Program { path: PathBuf, source: std::io::Error },
+    #[error("the agent runs without a cluster")]
+    Alone,
     #[error("restored files did not work, and the node has what it had before: {0}")]
     NotRestored(String),
     #[error(transparent)]
@@ -67,7 +69,8 @@ impl From<FilesError> for AgentError {
 /// A node.
 pub(crate) struct Agent {
     pub(crate) name: String,
-    pub(crate) client: Client,
+    /// The way to the cluster; none if the node is only restored.
+    client: Option<Client>,
     pub(crate) host: PathBuf,
     pub(crate) programs: PathBuf,
     pub(crate) machine: NodeMachine,
@@ -92,7 +95,7 @@ struct Memory {
 impl Agent {
     pub(crate) fn new(
         name: String,
-        client: Client,
+        client: Option<Client>,
         host: &Path,
         programs: &Path,
         machine: NodeMachine,
@@ -256,7 +259,8 @@ impl Agent {
 
     /// The files that the node needs for a configuration.
     async fn files(&self, name: &str, owner: Option<&str>) -> Result<Vec<WantedFile>, AgentError> {
-        let configurations: Api<NodeConfiguration> = Api::all(self.client.clone());
+        let client = self.client.as_ref().ok_or(AgentError::Alone)?;
+        let configurations: Api<NodeConfiguration> = Api::all(client.clone());
         let what = || format!("NodeConfiguration {name}");
         let configuration = configurations.get_opt(name).await.map_err(api(what))?;
         let configuration = configuration.ok_or_else(|| AgentError::NoConfiguration(name.to_owned()))?;
@@ -265,7 +269,7 @@ impl Agent {
             return Err(AgentError::NotIntact(name.to_owned()));
         }
         let spec = configuration.spec;
-        let nodes: Api<Node> = Api::all(self.client.clone());
+        let nodes: Api<Node> = Api::all(client.clone());
         let node = nodes.get(&self.name).await.map_err(api(|| format!("Node {}", self.name)))?;
         // The operator takes the object of an earlier node away. Until then it tells this one nothing.
         if owner.is_some() && owner != node.metadata.uid.as_deref() {
@@ -294,7 +298,8 @@ impl Agent {
         if state.status.as_ref() == Some(&status) {
             return true;
         }
-        let objects: Api<NodeState> = Api::all(self.client.clone());
+        let Some(client) = &self.client else { return false };
+        let objects: Api<NodeState> = Api::all(client.clone());
         let body = body(&self.name, state.metadata.uid.as_deref(), &status);
         let parameters = PatchParams::apply(AGENT).force();
         match objects.patch_status(&self.name, &parameters, &Patch::Apply(&body)).await {

@@ -94,19 +94,20 @@ pub fn main(
     }
 }
 
-async fn agent(options: &Options, metrics: Metrics) -> Result<Agent, StartError> {
-    let name = options.node.clone().ok_or(StartError::NoNode)?;
-    let user_agent = format!("{AGENT}/{} ({name})", env!("CARGO_PKG_VERSION"));
-    let client = connect(options.kubeconfig.as_deref(), &user_agent).await?;
+/// The agent of a node, with a way to the cluster or without.
+fn agent(options: &Options, name: String, client: Option<Client>, metrics: Metrics) -> Agent {
     let machine = NodeMachine::new(&options.root, client.clone(), &name, &options.token, options.wait);
-    Ok(Agent::new(name, client, &options.root, &options.programs, machine, metrics))
+    Agent::new(name, client, &options.root, &options.programs, machine, metrics)
 }
 
 async fn run(options: Options) -> Result<(), StartError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let metrics = Metrics::default();
-    let mut agent = agent(&options, metrics.clone()).await?;
+    let name = options.node.clone().ok_or(StartError::NoNode)?;
+    let user_agent = format!("{AGENT}/{} ({name})", env!("CARGO_PKG_VERSION"));
+    let client = connect(options.kubeconfig.as_deref(), &user_agent).await?;
+    let mut agent = agent(&options, name, Some(client.clone()), metrics.clone());
     let listener = TcpListener::bind(options.listen)
         .await
         .map_err(|source| StartError::Listen { address: options.listen, source })?;
@@ -124,20 +125,20 @@ async fn run(options: Options) -> Result<(), StartError> {
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
-        () = follow(&mut agent, &ready) => {}
+        () = follow(&mut agent, client, &ready) => {}
     }
     tracing::info!("ending");
     Ok(())
 }
 
 /// Brings the node what it should have, for ever.
-async fn follow(agent: &mut Agent, ready: &Arc<AtomicBool>) {
+async fn follow(agent: &mut Agent, client: Client, ready: &Arc<AtomicBool>) {
     while let Err(error) = agent.recover().await {
         tracing::error!("going on with what an earlier agent left: {error}");
         tokio::time::sleep(RECOVER_AGAIN).await;
     }
     let (tell, mut told) = watch::channel(None);
-    tokio::spawn(states(agent.client.clone(), agent.name.clone(), tell, Arc::clone(ready)));
+    tokio::spawn(states(client, agent.name.clone(), tell, Arc::clone(ready)));
     let (mut looked_at, mut again) = (None, Instant::now() + FAR);
     let mut count = tokio::time::interval(COUNT);
     loop {
@@ -186,10 +187,9 @@ async fn states(
     }
 }
 
+/// Nobody is asked, so there need not be a cluster any more.
 async fn restore_node(options: Options) -> Result<(), StartError> {
-    // Nobody is asked, so nobody needs to be known.
-    let options = Options { node: Some(options.node.unwrap_or_default()), ..options };
-    let mut agent = agent(&options, Metrics::default()).await?;
-    agent.restore_now().await?;
+    let name = options.node.clone().unwrap_or_default();
+    agent(&options, name, None, Metrics::default()).restore_now().await?;
     Ok(())
 }

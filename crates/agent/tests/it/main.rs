@@ -56,6 +56,7 @@ const TESTS: &[Test] = tests! {
         edits_by_others_stay_and_so_do_their_originals,
         folders_that_others_use_stay,
         what_does_not_work_without_us_can_be_rolled_back,
+        the_program_needs_nobody_for_it,
         state_of_what_is_interrupted_stays;
     state:
         it_is_for_us_alone,

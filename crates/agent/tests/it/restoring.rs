@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::chown;
+use std::process::Command;
 
 use pullwright_agent::transaction::Error;
 
 use crate::agent::{a, b, restore, settle};
-use crate::stage::{STATE, Stage, applied, idle};
+use crate::stage::{STATE, Stage, applied, file, idle};
 
 pub(crate) fn everything_is_as_before() {
     let stage = Stage::new();
@@ -81,4 +82,18 @@ pub(crate) fn state_of_what_is_interrupted_stays() {
     assert!(matches!(transactions.remove_state(), Err(Error::Interrupted)));
     assert_eq!(stage.tree(), now);
     assert_eq!(stage.journal()["switch"]["phase"], "applied");
+}
+
+/// With no cluster to ask, no kubeconfig, and nothing that services would have to follow.
+pub(crate) fn the_program_needs_nobody_for_it() {
+    let stage = Stage::new();
+    let before = stage.tree();
+    let hosts = file("/etc/containerd/certs.d/quay.io/hosts.toml", 0o644, "server = \"https://quay.io\"\n");
+    stage.switch("containerd-0123456789", &[hosts]).unwrap();
+    assert_ne!(stage.tree(), before);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_pullwright-agent"));
+    let ran = program.arg("restore").arg("--root").arg(stage.root()).env_clear().output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(stage.tree(), before);
+    assert!(!stage.path(STATE).exists());
 }

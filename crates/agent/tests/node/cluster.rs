@@ -25,17 +25,17 @@ pub(crate) struct Cluster<'n, 'r>(pub(crate) &'n SystemdNode<'r>);
 impl Cluster<'_, '_> {
     /// Installs operator and agent from the manifests, with images in the node's own registry.
     pub(crate) fn install(&self) -> Outcome {
+        let operator = Image::running(&["/usr/bin/pullwright-operator"]).user(65_532);
+        let operator =
+            operator.program("/usr/bin/pullwright-operator", &self.stripped("pullwright-operator")?)?;
+        self.0.load_image("pullwright-operator:0.1.0", &operator)?;
+        self.load_agent("0.1.0", "")?;
         self.apply_all("crds")?;
         self.kubectl(&["wait", "--for=condition=Established", "--timeout=120s", "crds", "--all"])?;
         for file in ["namespace", "rbac", "rbac-namespaces", "deployment"] {
             self.apply_manifest(&format!("operator/{file}.yaml"))?;
         }
         self.apply_manifest("plugin/nodes-may-request-tokens.yaml")?;
-        let operator = Image::running(&["/usr/bin/pullwright-operator"]).user(65_532);
-        let operator =
-            operator.program("/usr/bin/pullwright-operator", &self.stripped("pullwright-operator")?)?;
-        self.0.load_image("pullwright-operator:0.1.0", &operator)?;
-        self.load_agent("0.1.0", "")?;
         for file in ["namespace", "rbac", "admission-policy", "daemonset"] {
             self.apply_manifest(&format!("agent/{file}.yaml"))?;
         }

@@ -108,14 +108,16 @@ pub(crate) fn never_ready(node: &SystemdNode<'_>) -> Outcome {
     cluster.kubectl(&agent)?;
     cluster.rolled_out("pullwright-agent", "daemonset/pullwright-agent")?;
     let files = node.snapshot(&FOLDERS[..3])?;
-    let (network, aside) = (node.root().join("cni/10-pods.conflist"), node.root().join("10-pods.conflist"));
-    fs::rename(&network, &aside)?;
+    let network = node.root().join("cni/10-pods.conflist");
+    let of_pods = fs::read(&network)?;
+    fs::remove_file(&network)?;
     cluster.provider(&["docker.io", "never.example.com"])?;
     let state = cluster.node_state("the node went back", |state| reason(state) == "RolledBack")?;
     let message = ready(&state)["message"].as_str().unwrap_or_default().to_owned();
     assert!(message.contains("did not work again within 20 s"), "{message}");
     assert_eq!(node.snapshot(&FOLDERS[..3])?, files);
-    fs::rename(&aside, &network)?;
+    // Runtimes look at a file that is written, and not at one that is moved there.
+    fs::write(&network, of_pods)?;
     node.wait_ready()?;
     // Withdrawn, it is forgotten.
     cluster.provider(&["docker.io", "ghcr.io"])?;

@@ -162,6 +162,29 @@ fn each_runtime_gets_its_own_files_and_nothing_is_written_twice() {
 }
 
 #[test]
+fn where_the_plugin_runs_it_finds_the_mirrors_whatever_the_runtime_reads() {
+    let conf = |observed: &Observed| -> BTreeMap<String, bool> {
+        let has_conf = |object: &Value| {
+            let files = object["spec"]["files"].as_array().unwrap();
+            files.iter().any(|file| file["path"] == "/etc/containers/registries.conf.d/50-pullwright.conf")
+        };
+        let objects = created(&decide(observed, &settings()));
+        let runtime = |object: &Value| object["spec"]["runtime"].as_str().unwrap().to_owned();
+        objects.iter().map(|object| (runtime(object), has_conf(object))).collect()
+    };
+    let sets = vec![set("a", "quay.io", &["mirror.example.com"])];
+    let without = Observed { mirror_sets: sets, ..plain() };
+    let of = |crio, containerd, k3s| {
+        [("crio", crio), ("containerd", containerd), ("k3s", k3s)]
+            .map(|(name, has)| (name.to_owned(), has))
+            .into()
+    };
+    assert_eq!(conf(&without), of(true, false, false));
+    let with = Observed { provider: Some(provider(&["quay.io"])), ..without };
+    assert_eq!(conf(&with), of(true, true, true));
+}
+
+#[test]
 fn without_objects_or_without_nodes_there_is_nothing_to_bring() {
     assert_eq!(decide(&plain(), &settings()).writes, []);
     let observed =

@@ -37,10 +37,12 @@ pub(super) fn for_crio(root: &Path) -> Result<PathBuf, Error> {
     Ok(script)
 }
 
-/// Returns an expression for `sed` that takes words out of the lists of a JSON document without spaces.
+/// Returns an expression for `sed` that takes words out of the lists of a JSON document without spaces. Whoever lacks the capability for
+/// it cannot protect a container from the lack of memory either, so none is.
 fn take(words: &[String]) -> String {
     let each = words.iter().map(|word| format!(r#"s/"{word}",//g;s/,"{word}"//g;s/"{word}"//g"#));
-    each.collect::<Vec<_>>().join(";")
+    let protection = r#"s/"oomScoreAdj": *-[0-9]*/"oomScoreAdj":0/g"#.to_owned();
+    each.chain([protection]).collect::<Vec<_>>().join(";")
 }
 
 #[cfg(test)]
