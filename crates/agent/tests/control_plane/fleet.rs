@@ -1,6 +1,6 @@
 //! A control plane, the operator, and an agent for each of some nodes that are only folders.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -129,32 +129,19 @@ impl Fleet {
     /// How many nodes were on their way after each time that the operator told one, in the order of the audit log: from the
     /// operator's write of a node's object until its agent said that it is done.
     pub(crate) fn told_together(&self) -> Vec<usize> {
-        let (mut on_their_way, mut counts) = (BTreeSet::new(), Vec::new());
-        for entry in self.node_state_writes() {
-            if entry.0 == "operator" {
-                on_their_way.insert(entry.1.clone());
+        // Whether its agent has said that it begins: it writes twice for each change.
+        let (mut on_their_way, mut counts) = (BTreeMap::new(), Vec::new());
+        for (who, node) in self.node_state_writes() {
+            if who == "operator" {
+                on_their_way.insert(node, false);
                 counts.push(on_their_way.len());
+            } else if on_their_way.get(&node) == Some(&false) {
+                on_their_way.insert(node, true);
             } else {
-                // An agent writes twice for each change: that it begins, and how it ended.
-                if !self.begun(&mut on_their_way, &entry.1) {
-                    on_their_way.remove(&entry.1);
-                }
+                on_their_way.remove(&node);
             }
         }
         counts
-    }
-
-    /// Notes the first of an agent's two writes.
-    fn begun(&self, on_their_way: &mut BTreeSet<String>, node: &str) -> bool {
-        let mark = format!("{node} has begun");
-        if on_their_way.remove(&mark) {
-            return false;
-        }
-        let is_on_its_way = on_their_way.contains(node);
-        if is_on_its_way {
-            on_their_way.insert(mark);
-        }
-        is_on_its_way
     }
 
     /// Who successfully wrote which node's object, in order.
