@@ -5,16 +5,16 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pullwright_api::{NodeConfigurationSpec, NodeRuntime};
+use pullwright_api::{ConfigurationFile, NodeConfigurationSpec, NodeRuntime};
 use pullwright_documents::{DocumentNode, Unreadable, documents};
-use pullwright_engine::containerd::{CERTS_D, HostsToml};
+use pullwright_engine::containerd::{CERTS_D, HOSTS_TOML, HostsToml};
 use pullwright_engine::kubelet::{ConfigError, ConfigFile, CredentialProviderConfig};
 use pullwright_nodeconfig::kubelet::{
     PlacementError, ProviderPlacement, ProvidersError, UnitError, flags_drop_in, merge_providers, placement,
     starts_after,
 };
 use pullwright_nodeconfig::{
-    CurrentFile, CurrentFiles, Layout, NodeFileError, RUNTIMES, Runtime, containerd, crio,
+    CurrentFile, CurrentFiles, Layout, NodeFileError, RUNTIMES, Runtime, containerd, crio, k3s,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -74,6 +74,12 @@ pub enum PlanError {
     /// A file cannot be part of a configuration.
     #[error(transparent)]
     File(#[from] InvalidFile),
+    /// A file is none that a configuration can bring. Whoever can write configurations is not to own the nodes by it.
+    #[error("{path:?} is not a file about registries: a configuration can bring only those, and no programs")]
+    Outside {
+        /// The file.
+        path: String,
+    },
     /// The runtime would not accept a file.
     #[error("the runtime would refuse the file: {0}")]
     Refused(#[from] NodeFileError),
@@ -137,6 +143,9 @@ pub fn plan(
     check_files(spec)?;
     let mut files = Vec::new();
     for file in &spec.files {
+        if !is_about_registries(spec.runtime, file) {
+            return Err(PlanError::Outside { path: file.path.clone() });
+        }
         let path = on_this_node(&file.path, facts)?;
         let mode = u32::try_from(file.mode).unwrap_or(u32::MAX);
         files.push(WantedFile::new(&path, mode, file.content.as_str())?);
@@ -169,6 +178,21 @@ pub fn plan(
     }
     files.extend(kubelet_files(&kubelet.service, &flags, with_images.then_some(layout::IMAGES_UNIT))?);
     Ok(files)
+}
+
+/// Whether a configuration can bring this file: one that the runtime, our plugin or our image service reads, and nobody executes.
+fn is_about_registries(runtime: NodeRuntime, file: &ConfigurationFile) -> bool {
+    let path = Path::new(&file.path);
+    let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
+    let read = match parts.as_slice() {
+        ["/", "etc", "containers", "registries.conf" | "policy.json"] => runtime == NodeRuntime::Crio,
+        ["/", "etc", "containers", "registries.conf.d", name] => {
+            Path::new(name).extension().is_some_and(|ending| ending == "conf")
+        }
+        ["/", "etc", "containerd", "certs.d", _, HOSTS_TOML] => runtime == NodeRuntime::Containerd,
+        _ => runtime == NodeRuntime::K3s && file.path == k3s::REGISTRIES_YAML,
+    };
+    read && file.mode & 0o111 == 0
 }
 
 /// Where a file of the configuration belongs on this node: containerd may have its `certs.d` elsewhere.

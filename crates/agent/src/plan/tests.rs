@@ -176,8 +176,31 @@ fn nothing_reaches_a_node_that_its_reader_would_refuse() {
         Err(PlanError::Hosts { .. })
     ));
     assert!(matches!(planned(&spec(NodeRuntime::K3s, &[]), &containerd), Err(PlanError::Runtime { .. })));
-    let state = ("/var/lib/pullwright/journal.json", "{}");
-    assert!(matches!(planned(&spec(NodeRuntime::Crio, &[state]), &crio), Err(PlanError::File(_))));
+}
+
+#[test]
+fn a_configuration_brings_files_about_registries_and_nothing_else() {
+    let crio = node(NodeRuntime::Crio, kubelet(36));
+    for path in [
+        "/etc/cron.d/mine",
+        "/etc/systemd/system/mine.service",
+        "/etc/containers/registries.conf.d/../../cron.d/mine.conf",
+        "/etc/containers/registries.conf.d/mine.sh",
+        "/etc/containers/registries.conf.d/deep/mine.conf",
+        "/etc/containerd/certs.d/quay.io/hosts.toml",
+        "/etc/rancher/k3s/registries.yaml",
+        "/var/lib/pullwright/journal.json",
+    ] {
+        let refused = planned(&spec(NodeRuntime::Crio, &[(path, "")]), &crio);
+        assert!(matches!(&refused, Err(PlanError::Outside { .. })), "{path}: {refused:?}");
+    }
+    let mut program = spec(NodeRuntime::Crio, &[("/etc/containers/registries.conf.d/50-a.conf", "")]);
+    assert!(planned(&program, &crio).is_ok());
+    program.files[0].mode = 0o755;
+    assert!(matches!(planned(&program, &crio), Err(PlanError::Outside { .. })));
+    let k3s_facts = KubeletFacts { service: KubeletService::K3s("k3s.service".to_owned()), ..kubelet(36) };
+    let config = spec(NodeRuntime::K3s, &[("/etc/rancher/k3s/config.yaml", "")]);
+    assert!(matches!(planned(&config, &node(NodeRuntime::K3s, k3s_facts)), Err(PlanError::Outside { .. })));
 }
 
 #[test]
