@@ -118,6 +118,13 @@ impl Agent {
         Ok(())
     }
 
+    /// Ends what an earlier failure left, and says why if this is what failed then: trying it again would only break the node again.
+    async fn has_failed(&mut self, wanted: Option<&str>) -> Result<Option<String>, AgentError> {
+        self.recover().await?;
+        let failed = self.memory.recovered.take().filter(|(failed, _)| failed.as_deref() == wanted);
+        Ok(failed.map(|(_, why)| why))
+    }
+
     /// Whether an agent has been at work on this node.
     fn has_state(&self) -> Result<bool, AgentError> {
         let there = NodeRoot::at(&self.host).and_then(|root| root.exists(Path::new(STATE)));
@@ -193,10 +200,6 @@ impl Agent {
 
     async fn progress(&mut self, state: &NodeState, generation: i64) -> Progress {
         let wanted = state.spec.configuration.as_deref();
-        if let Some((_, why)) = self.memory.recovered.take().filter(|(failed, _)| failed.as_deref() == wanted)
-        {
-            return Progress::RolledBack(why);
-        }
         if wanted != self.configuration().as_deref() {
             // Before anything is changed: the operator counts the node as on its way from here on.
             self.say(state, &self.report(generation, Progress::Progressing)).await;
@@ -224,8 +227,9 @@ impl Agent {
     }
 
     async fn bring(&mut self, name: &str, owner: Option<&str>) -> Result<Brought, AgentError> {
-        // Something may be left from a failure of before.
-        self.recover().await?;
+        if let Some(why) = self.has_failed(Some(name)).await? {
+            return Ok(Brought::RolledBack { why });
+        }
         let files = self.files(name, owner).await?;
         let machine = self.machine.clone();
         Ok(update::bring(self.transactions()?, name, &files, &machine).await?)
@@ -235,14 +239,16 @@ impl Agent {
         if !self.has_state()? {
             return Ok(Brought::Unchanged);
         }
-        self.recover().await?;
+        if let Some(why) = self.has_failed(None).await? {
+            return Ok(Brought::RolledBack { why });
+        }
         let machine = self.machine.clone();
         let (brought, kept) = update::restore(self.transactions()?, &machine).await?;
         for file in &kept {
             tracing::warn!(path = %file.path, "left as it is: {}", file.reason);
         }
-        if let (Brought::Applied | Brought::Unchanged, Some(transactions)) =
-            (&brought, self.memory.transactions.take())
+        if matches!(brought, Brought::Applied | Brought::Unchanged)
+            && let Some(transactions) = self.memory.transactions.take()
         {
             transactions.remove_state()?;
         }
