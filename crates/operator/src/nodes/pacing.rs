@@ -200,7 +200,7 @@ impl Pacing {
         } else {
             let key = ObjectKey { namespace: String::new(), name: node.name.clone() };
             let wanted = WantedObject { key, content: Fingerprint::of(&body["spec"]), body };
-            writer.carry_out(&kind, &ObjectWrite::Create(wanted)).await
+            writer.make(&kind, &wanted).await
         };
         let generation = match &result {
             Ok(generation) => generation.unwrap_or_default(),

@@ -159,6 +159,24 @@ impl Writer {
         Ok(written.metadata.generation)
     }
 
+    /// Makes an object that does not exist. Unlike [`ObjectWrite::Create`] this never changes one that does, however late it arrives: an
+    /// object that is not named by its content could say something else by then.
+    ///
+    /// Returns which version of the object's spec there is then.
+    ///
+    /// # Errors
+    /// As [`Self::carry_out`].
+    pub async fn make(&self, kind: &ApiResource, wanted: &WantedObject) -> Result<Option<i64>, WriteError> {
+        let (api, shown) = (self.api(kind, &wanted.key), &wanted.key.to_string());
+        let refused = |error: serde_json::Error| {
+            failed("create", kind, shown, Category::Refused, format!("writing it as JSON: {error}"))
+        };
+        let object: DynamicObject = serde_json::from_value(wanted.body.clone()).map_err(refused)?;
+        let parameters = PostParams { field_manager: Some(OPERATOR.to_owned()), ..PostParams::default() };
+        let made = self.send("create", kind, shown, api.create(&parameters, &object)).await?;
+        Ok(made.metadata.generation)
+    }
+
     /// Changes some fields of one of the operator's own objects, and leaves the others as they are. `null` removes a field.
     ///
     /// Returns which version of the object's spec there is then.
