@@ -76,12 +76,6 @@ pub fn actions<'p>(changed: impl IntoIterator<Item = &'p str>, services: Service
     actions
 }
 
-/// Whether these actions restart the kubelet.
-#[must_use]
-pub fn restarts(actions: &[Action], unit: &str) -> bool {
-    actions.iter().any(|action| matches!(action, Action::Restart(restarted) if restarted == unit))
-}
-
 /// Who reads a file, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {

@@ -3,22 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
-use pullwright_api::{NodeConfiguration, NodeRuntime, NodeState};
-use pullwright_daemon::message;
+use pullwright_api::{NodeRuntime, NodeState};
 use pullwright_nodefiles::NodeRoot;
 use thiserror::Error;
 
+use crate::cluster::{Cluster, ClusterError};
 use crate::facts::KubeletVersion;
 use crate::machine::NodeMachine;
 use crate::metrics::Metrics;
 use crate::node::{FactsError, read_kubelet, read_node};
-use crate::plan::{PlanError, Programs, plan};
+use crate::plan::{PlanError, plan};
 use crate::plugin::Plugin;
-use crate::report::{AGENT, Progress, Report, body, has_given_up};
+use crate::programs::Programs;
+use crate::report::{Progress, Report, has_given_up};
 use crate::transaction::{Error as FilesError, HostRoot, STATE, Transactions, WantedFile};
 use crate::update::{self, Brought, UpdateError};
 
@@ -32,14 +30,8 @@ const FIRST_RETRY: Duration = Duration::from_secs(5);
 /// Why a node could not be brought what it should have, and may be later.
 #[derive(Debug, Error)]
 pub(crate) enum AgentError {
-    #[error("reading {what}: {}", message(source))]
-    Api { what: String, source: Box<kube::Error> },
-    #[error("the NodeConfiguration {0} does not exist")]
-    NoConfiguration(String),
-    #[error(
-        "the content of NodeConfiguration {0} is not the one that its name promises: delete it, and the operator makes it again"
-    )]
-    NotIntact(String),
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     #[error("the NodeState is of an earlier node that was called {0} too: the operator makes a new one")]
     EarlierNode(String),
     #[error("the kubelet has not reported a runtime that can be configured ({0:?})")]
@@ -52,6 +44,8 @@ pub(crate) enum AgentError {
     Alone,
     #[error("restored files did not work, and the node has what it had before: {0}")]
     NotRestored(String),
+    #[error("some files stay as they are, and all others are restored: {0}")]
+    Kept(String),
     #[error(transparent)]
     Facts(#[from] FactsError),
     #[error(transparent)]
@@ -68,13 +62,13 @@ impl From<FilesError> for AgentError {
 
 /// A node.
 pub(crate) struct Agent {
-    pub(crate) name: String,
+    name: String,
     /// The way to the cluster; none if the node is only restored.
-    client: Option<Client>,
-    pub(crate) host: PathBuf,
-    pub(crate) programs: PathBuf,
-    pub(crate) machine: NodeMachine,
-    pub(crate) metrics: Metrics,
+    cluster: Option<Cluster>,
+    host: PathBuf,
+    programs: PathBuf,
+    machine: NodeMachine,
+    metrics: Metrics,
     plugin: Plugin,
     memory: Memory,
 }
@@ -95,7 +89,7 @@ struct Memory {
 impl Agent {
     pub(crate) fn new(
         name: String,
-        client: Option<Client>,
+        cluster: Option<Cluster>,
         host: &Path,
         programs: &Path,
         machine: NodeMachine,
@@ -103,7 +97,7 @@ impl Agent {
     ) -> Self {
         let plugin = Plugin::new(host);
         let (host, programs) = (host.to_owned(), programs.to_owned());
-        Self { name, client, host, programs, machine, metrics, plugin, memory: Memory::default() }
+        Self { name, cluster, host, programs, machine, metrics, plugin, memory: Memory::default() }
     }
 
     /// Goes on where an earlier agent was ended. Needs nobody but the node.
@@ -132,13 +126,11 @@ impl Agent {
     }
 
     fn transactions(&mut self) -> Result<&mut Transactions, AgentError> {
-        if self.memory.transactions.is_none() {
-            let root = HostRoot::open(&self.host)?;
-            let opened = Transactions::open(root, OTHER_AGENT_ENDS_WITHIN)?;
-            return Ok(self.memory.transactions.insert(opened));
-        }
-        // It is there: the borrow checker does not see it through a `match`.
-        self.memory.transactions.as_mut().ok_or(FilesError::Busy.into())
+        let open = match self.memory.transactions.take() {
+            Some(open) => open,
+            None => Transactions::open(HostRoot::open(&self.host)?, OTHER_AGENT_ENDS_WITHIN)?,
+        };
+        Ok(self.memory.transactions.insert(open))
     }
 
     /// What the node has.
@@ -151,7 +143,7 @@ impl Agent {
     pub(crate) async fn look(&mut self, state: &NodeState) -> Duration {
         let generation = state.metadata.generation.unwrap_or_default();
         if let Some(found) = self.memory.found.take_if(|found| found.generation != generation) {
-            tracing::debug!(?found, "outdated");
+            tracing::debug!(?found, "the node is told something else");
             self.memory.retry = None;
         }
         let tried =
@@ -205,7 +197,7 @@ impl Agent {
             self.say(state, &self.report(generation, Progress::Progressing)).await;
         }
         let brought = match wanted {
-            Some(name) => self.bring(name, owner(state)).await,
+            Some(name) => self.bring(name, state.node_uid()).await,
             None => self.restore().await,
         };
         match brought {
@@ -244,8 +236,9 @@ impl Agent {
         }
         let machine = self.machine.clone();
         let (brought, kept) = update::restore(self.transactions()?, &machine).await?;
-        for file in &kept {
-            tracing::warn!(path = %file.path, "left as it is: {}", file.reason);
+        if !kept.is_empty() {
+            let reasons: Vec<_> = kept.into_iter().map(|file| file.reason).collect();
+            return Err(AgentError::Kept(reasons.join("; ")));
         }
         if matches!(brought, Brought::Applied | Brought::Unchanged)
             && let Some(transactions) = self.memory.transactions.take()
@@ -265,18 +258,8 @@ impl Agent {
 
     /// The files that the node needs for a configuration.
     async fn files(&self, name: &str, owner: Option<&str>) -> Result<Vec<WantedFile>, AgentError> {
-        let client = self.client.as_ref().ok_or(AgentError::Alone)?;
-        let configurations: Api<NodeConfiguration> = Api::all(client.clone());
-        let what = || format!("NodeConfiguration {name}");
-        let configuration = configurations.get_opt(name).await.map_err(api(what))?;
-        let configuration = configuration.ok_or_else(|| AgentError::NoConfiguration(name.to_owned()))?;
-        // Whoever can write NodeConfigurations can do a lot, but not under the name of one that was looked at.
-        if !configuration.is_intact() {
-            return Err(AgentError::NotIntact(name.to_owned()));
-        }
-        let spec = configuration.spec;
-        let nodes: Api<Node> = Api::all(client.clone());
-        let node = nodes.get(&self.name).await.map_err(api(|| format!("Node {}", self.name)))?;
+        let cluster = self.cluster.as_ref().ok_or(AgentError::Alone)?;
+        let (spec, node) = (cluster.configuration(name).await?, cluster.node().await?);
         // The operator takes the object of an earlier node away. Until then it tells this one nothing.
         if owner.is_some() && owner != node.metadata.uid.as_deref() {
             return Err(AgentError::EarlierNode(self.name.clone()));
@@ -295,7 +278,7 @@ impl Agent {
             programs = Programs::read(&self.programs, runtime)
                 .map_err(|(path, source)| AgentError::Program { path, source })?;
         }
-        Ok(plan(&spec, &facts, &programs)?)
+        Ok(plan(&spec, &facts, programs)?)
     }
 
     /// Says it, unless it is said already. Whether the API server has it.
@@ -304,36 +287,16 @@ impl Agent {
         if state.status.as_ref() == Some(&status) {
             return true;
         }
-        let Some(client) = &self.client else { return false };
-        let objects: Api<NodeState> = Api::all(client.clone());
-        let body = body(&self.name, state.metadata.uid.as_deref(), &status);
-        let parameters = PatchParams::apply(AGENT).force();
-        match objects.patch_status(&self.name, &parameters, &Patch::Apply(&body)).await {
-            Ok(_) => true,
-            Err(error) => {
-                tracing::warn!("reporting what the node has: {}", message(&error));
-                false
-            }
-        }
+        let Some(cluster) = &self.cluster else { return false };
+        cluster.say(state, &status).await.inspect_err(|error| tracing::warn!("{error}")).is_ok()
     }
 }
 
-/// The Node that an object was made for, by its UID.
-fn owner(state: &NodeState) -> Option<&str> {
-    let mut owners = state.metadata.owner_references.iter().flatten();
-    owners.find(|owner| owner.kind == "Node").map(|owner| owner.uid.as_str())
-}
-
-fn api(what: impl FnOnce() -> String) -> impl FnOnce(kube::Error) -> AgentError {
-    move |source| AgentError::Api { what: what(), source: Box::new(source) }
-}
-
-/// Whether two versions of an object tell the node different things to have.
-pub(crate) fn tells_something_else(before: Option<&NodeState>, now: &NodeState) -> bool {
+/// Whether a version of the node's object needs a look after another one: it tells something else, or somebody wrote its status.
+pub(crate) fn needs_a_look(before: Option<&NodeState>, now: &NodeState) -> bool {
     before.is_none_or(|before| {
         before.metadata.uid != now.metadata.uid
             || before.metadata.generation != now.metadata.generation
-            // Somebody else may have written it.
             || before.status != now.status
     })
 }

@@ -5,6 +5,6 @@ mod exposition;
 mod hash;
 mod pins;
 
-pub use endpoint::{EndpointError, KubeletEndpoint};
+pub use endpoint::{EndpointError, KubeletEndpoint, healthz};
 pub use hash::{ConfigHash, is_configuration};
 pub use pins::{NoPin, Pins};

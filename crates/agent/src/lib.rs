@@ -8,6 +8,7 @@
 
 pub mod actions;
 mod agent;
+mod cluster;
 pub mod facts;
 pub mod kubelet;
 mod layout;
@@ -18,6 +19,7 @@ pub mod options;
 pub mod plan;
 mod plugin;
 pub mod program;
+pub mod programs;
 pub mod report;
 pub mod services;
 pub mod transaction;

@@ -122,23 +122,30 @@ fn unit(root: &NodeRoot, state: &UnitState) -> Result<ServiceUnit, FactsError> {
     Ok(ServiceUnit::read(files.iter().map(String::as_str)))
 }
 
-async fn k3s(root: &NodeRoot, systemd: &Systemd) -> Result<(KubeletService, KubeletCommand), FactsError> {
+/// The unit with K3s in it, as systemd sees it; `None` if there is none.
+pub(crate) async fn k3s_unit(systemd: &Systemd) -> Result<Option<(&'static str, UnitState)>, ServiceError> {
     for unit in K3S_UNITS {
-        if !systemd.show(unit).await?.active {
-            continue;
+        let state = systemd.show(unit).await?;
+        if state.loaded {
+            return Ok(Some((unit, state)));
         }
-        let mut command = KubeletCommand::default();
-        let (config, bin_dir) = K3S_PROVIDERS;
-        let is_there = |path: &str| {
-            root.exists(Path::new(path)).map_err(|source| FactsError::Read { path: path.into(), source })
-        };
-        if is_there(config)? && is_there(bin_dir)? {
-            command.provider_config = Some(config.into());
-            command.provider_bin_dir = Some(bin_dir.into());
-        }
-        return Ok((KubeletService::K3s(unit.to_owned()), command));
     }
-    Err(FactsError::NoUnit("k3s.service or k3s-agent.service"))
+    Ok(None)
+}
+
+async fn k3s(root: &NodeRoot, systemd: &Systemd) -> Result<(KubeletService, KubeletCommand), FactsError> {
+    let running = k3s_unit(systemd).await?.filter(|(_, state)| state.active);
+    let (unit, _) = running.ok_or(FactsError::NoUnit("k3s.service or k3s-agent.service"))?;
+    let mut command = KubeletCommand::default();
+    let (config, bin_dir) = K3S_PROVIDERS;
+    let is_there = |path: &str| {
+        root.exists(Path::new(path)).map_err(|source| FactsError::Read { path: path.into(), source })
+    };
+    if is_there(config)? && is_there(bin_dir)? {
+        command.provider_config = Some(config.into());
+        command.provider_bin_dir = Some(bin_dir.into());
+    }
+    Ok((KubeletService::K3s(unit.to_owned()), command))
 }
 
 pub(crate) fn settings(root: &NodeRoot, command: &KubeletCommand) -> Result<KubeletSettings, FactsError> {

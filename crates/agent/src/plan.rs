@@ -1,26 +1,26 @@
-//! Decides which files a node needs for a configuration. The decision does no I/O.
+//! Decides which files a node needs for a configuration. No I/O.
 //!
 //! The order is the one in which they are written: what others refer to comes first, and the kubelet's flags come last.
 
-use std::io;
+mod check;
+
 use std::path::{Path, PathBuf};
 
-use pullwright_api::{ConfigurationFile, NodeConfigurationSpec, NodeRuntime};
-use pullwright_documents::{DocumentNode, Unreadable, documents};
-use pullwright_engine::containerd::{CERTS_D, HOSTS_TOML, HostsToml};
-use pullwright_engine::kubelet::{ConfigError, ConfigFile, CredentialProviderConfig};
+use pullwright_api::{NodeConfigurationSpec, NodeRuntime};
+use pullwright_documents::Unreadable;
+use pullwright_engine::containerd::CERTS_D;
+use pullwright_engine::kubelet::ConfigError;
 use pullwright_nodeconfig::kubelet::{
-    PlacementError, ProviderPlacement, ProvidersError, UnitError, flags_drop_in, merge_providers, placement,
-    starts_after,
+    HEADER, PlacementError, ProviderPlacement, ProvidersError, UnitError, flags_drop_in, merge_providers,
+    placement, starts_after,
 };
-use pullwright_nodeconfig::{
-    CurrentFile, CurrentFiles, Layout, NodeFileError, RUNTIMES, Runtime, containerd, crio, k3s,
-};
-use serde_json::Value;
+use pullwright_nodeconfig::{NodeFileError, containerd};
 use thiserror::Error;
 
+use self::check::{check_files, check_providers, first_document, is_about_registries};
 use crate::facts::{ExistingProviders, KubeletFacts, KubeletService, NodeFacts};
 use crate::layout;
+use crate::programs::Programs;
 use crate::transaction::{InvalidFile, WantedFile};
 
 /// The unit that is shipped for people. It is the same here, but for the path of the program.
@@ -32,30 +32,6 @@ const K3S_SOCKET: &str = "/run/k3s/containerd/containerd.sock";
 const K3S_CERTS_D: &str = "/var/lib/rancher/k3s/agent/etc/containerd/certs.d";
 const CONFIG: u32 = 0o644;
 const PROGRAM: u32 = 0o755;
-
-/// The programs that the agent brings along.
-#[derive(Clone, Default)]
-pub struct Programs {
-    /// `crio-credential-provider`
-    pub plugin: Vec<u8>,
-    /// `pullwright-images`
-    pub images: Vec<u8>,
-}
-
-impl Programs {
-    /// Reads those that a node with this runtime needs.
-    ///
-    /// # Errors
-    /// If one is missing, with its path.
-    pub fn read(folder: &Path, runtime: NodeRuntime) -> Result<Self, (PathBuf, io::Error)> {
-        let read = |name: &str| {
-            let path = folder.join(name);
-            std::fs::read(&path).map_err(|error| (path, error))
-        };
-        let images = if runtime == NodeRuntime::Crio { Vec::new() } else { read(layout::IMAGES)? };
-        Ok(Self { plugin: read(layout::PLUGIN)?, images })
-    }
-}
 
 /// Why a node cannot have a configuration.
 #[derive(Debug, Error)]
@@ -135,7 +111,7 @@ pub enum PlanError {
 pub fn plan(
     spec: &NodeConfigurationSpec,
     facts: &NodeFacts,
-    programs: &Programs,
+    programs: Programs,
 ) -> Result<Vec<WantedFile>, PlanError> {
     if spec.runtime != facts.runtime {
         return Err(PlanError::Runtime { wanted: spec.runtime.name(), found: facts.runtime.name() });
@@ -160,9 +136,9 @@ pub fn plan(
     }
     let provider = Provider::place(ours, kubelet)?;
     let plugin = provider.bin_dir.join(layout::PLUGIN);
-    files.push(WantedFile::new(&plugin.to_string_lossy(), PROGRAM, programs.plugin.clone())?);
+    files.push(WantedFile::new(&plugin.to_string_lossy(), PROGRAM, programs.plugin)?);
     if with_images {
-        files.push(WantedFile::new(layout::IMAGES_PROGRAM, PROGRAM, programs.images.clone())?);
+        files.push(WantedFile::new(layout::IMAGES_PROGRAM, PROGRAM, programs.images)?);
         files.push(WantedFile::new(layout::IMAGES_UNIT_FILE, CONFIG, images_unit(facts, kubelet))?);
     }
     for (path, text) in provider.files {
@@ -178,21 +154,6 @@ pub fn plan(
     }
     files.extend(kubelet_files(&kubelet.service, &flags, with_images.then_some(layout::IMAGES_UNIT))?);
     Ok(files)
-}
-
-/// Whether a configuration can bring this file: one that the runtime, our plugin or our image service reads, and nobody executes.
-fn is_about_registries(runtime: NodeRuntime, file: &ConfigurationFile) -> bool {
-    let path = Path::new(&file.path);
-    let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
-    let read = match parts.as_slice() {
-        ["/", "etc", "containers", "registries.conf" | "policy.json"] => runtime == NodeRuntime::Crio,
-        ["/", "etc", "containers", "registries.conf.d", name] => {
-            Path::new(name).extension().is_some_and(|ending| ending == "conf")
-        }
-        ["/", "etc", "containerd", "certs.d", _, HOSTS_TOML] => runtime == NodeRuntime::Containerd,
-        _ => runtime == NodeRuntime::K3s && file.path == k3s::REGISTRIES_YAML,
-    };
-    read && file.mode & 0o111 == 0
 }
 
 /// Where a file of the configuration belongs on this node: containerd may have its `certs.d` elsewhere.
@@ -252,50 +213,6 @@ fn merged(file: &Path, theirs: &str, ours: &str) -> Result<String, PlanError> {
     Ok(format!("{merged:#}\n"))
 }
 
-fn first_document(path: &Path, text: &str) -> Result<Value, PlanError> {
-    let documents =
-        documents(text).map_err(|why| PlanError::Yaml { path: path.display().to_string(), why })?;
-    Ok(documents.first().map(DocumentNode::value).unwrap_or_default())
-}
-
-/// Reads the files as the kubelet will, since it does not start if it refuses one.
-fn check_providers(files: &[(PathBuf, String)]) -> Result<(), PlanError> {
-    let mut read = Vec::new();
-    for (path, text) in files {
-        let json = first_document(path, text)?.to_string();
-        read.push((path.display().to_string(), json));
-    }
-    let files: Vec<_> = read.iter().map(|(path, json)| ConfigFile { path, json: json.as_bytes() }).collect();
-    CredentialProviderConfig::load(&files)?;
-    Ok(())
-}
-
-/// Reads the runtime's files as the runtime will, and `registries.conf` as our plugin will.
-fn check_files(spec: &NodeConfigurationSpec) -> Result<(), PlanError> {
-    let own = Runtime::find(RUNTIMES, spec.runtime.name()).filter(|row| **row != crio::RUNTIME);
-    for row in own.into_iter().chain([&crio::RUNTIME]) {
-        let ends = |path: &str| Path::new(path).extension().is_some_and(|ending| ending == "conf");
-        let read = |path: &str| {
-            Path::new(path).starts_with(row.folder) && (row.layout != Layout::RegistriesConf || ends(path))
-        };
-        let files = spec.files.iter().filter(|file| read(&file.path));
-        let files: Vec<_> = files
-            .map(|file| CurrentFile { path: file.path.clone().into(), text: Some(file.content.clone()) })
-            .collect();
-        if row.layout == Layout::CertsD {
-            for file in &files {
-                let text = file.text.as_deref().unwrap_or_default();
-                HostsToml::parse(text).map_err(|error| PlanError::Hosts {
-                    path: file.path.display().to_string(),
-                    why: error.to_string(),
-                })?;
-            }
-        }
-        (row.parse)(&CurrentFiles { files, main: None })?;
-    }
-    Ok(())
-}
-
 /// The unit of the image service on this node.
 fn images_unit(facts: &NodeFacts, kubelet: &KubeletFacts) -> String {
     let (socket, certs_d) = match facts.runtime {
@@ -319,7 +236,7 @@ fn images_unit(facts: &NodeFacts, kubelet: &KubeletFacts) -> String {
     // Its folder for credentials is below its runtime directory.
     let kept = |line: &&str| !line.starts_with("ConfigurationDirectory");
     let lines: Vec<_> = text.lines().skip(comments).filter(kept).collect();
-    format!("# Written by pullwright-agent; do not edit.\n{}\n", lines.join("\n"))
+    format!("{HEADER}\n{}\n", lines.join("\n"))
         .replace("\nRestart=always", &format!("\n{environment}Restart=always"))
 }
 
@@ -343,10 +260,7 @@ fn kubelet_files(
             }
             // The plus sign adds to what the administrator set.
             let arguments = flags.iter().map(|flag| format!("  - {}\n", flag.trim_start_matches('-')));
-            let text = format!(
-                "# Written by pullwright-agent; do not edit.\nkubelet-arg+:\n{}",
-                arguments.collect::<String>()
-            );
+            let text = format!("{HEADER}\nkubelet-arg+:\n{}", arguments.collect::<String>());
             files.push(WantedFile::new(layout::K3S_DROP_IN, CONFIG, text)?);
         }
     }

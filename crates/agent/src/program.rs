@@ -12,14 +12,15 @@ use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use pullwright_api::NodeState;
-use pullwright_daemon::{ConnectError, Health, connect, log, serve};
+use pullwright_daemon::{ConnectError, Health, connect, log, serve, watch_message};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::agent::{Agent, AgentError, tells_something_else};
+use crate::agent::{Agent, AgentError, needs_a_look};
+use crate::cluster::Cluster;
 use crate::machine::NodeMachine;
 use crate::metrics::Metrics;
 use crate::options::{self, Command, Options};
@@ -28,7 +29,6 @@ use crate::services::{ENTER, enter};
 
 /// How long to wait before going on with what an earlier agent left, if that failed.
 const RECOVER_AGAIN: Duration = Duration::from_secs(10);
-
 /// How often to count how the plugin's runs ended.
 const COUNT: Duration = Duration::from_secs(15);
 /// Later than anything that matters.
@@ -96,8 +96,9 @@ pub fn main(
 
 /// The agent of a node, with a way to the cluster or without.
 fn agent(options: &Options, name: String, client: Option<Client>, metrics: Metrics) -> Agent {
-    let machine = NodeMachine::new(&options.root, client.clone(), &name, &options.token, options.wait);
-    Agent::new(name, client, &options.root, &options.programs, machine, metrics)
+    let cluster = client.clone().map(|client| Cluster::new(client, &name));
+    let machine = NodeMachine::new(&options.root, client, &name, &options.token, options.wait);
+    Agent::new(name, cluster, &options.root, &options.programs, machine, metrics)
 }
 
 async fn run(options: Options) -> Result<(), StartError> {
@@ -107,7 +108,7 @@ async fn run(options: Options) -> Result<(), StartError> {
     let name = options.node.clone().ok_or(StartError::NoNode)?;
     let user_agent = format!("{AGENT}/{} ({name})", env!("CARGO_PKG_VERSION"));
     let client = connect(options.kubeconfig.as_deref(), &user_agent).await?;
-    let mut agent = agent(&options, name, Some(client.clone()), metrics.clone());
+    let mut agent = agent(&options, name.clone(), Some(client.clone()), metrics.clone());
     let listener = TcpListener::bind(options.listen)
         .await
         .map_err(|source| StartError::Listen { address: options.listen, source })?;
@@ -120,25 +121,25 @@ async fn run(options: Options) -> Result<(), StartError> {
         metrics: Box::new(move || metrics.text()),
     };
     tokio::spawn(serve(listener, Arc::new(health)));
-    tracing::info!(node = agent.name, version = env!("CARGO_PKG_VERSION"), "starting");
+    tracing::info!(node = name, version = env!("CARGO_PKG_VERSION"), "starting");
     // Ended in the middle, the agent leaves what it was about to do in the journal; the next one goes on.
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
-        () = follow(&mut agent, client, &ready) => {}
+        () = follow(&mut agent, client, name, &ready) => {}
     }
     tracing::info!("ending");
     Ok(())
 }
 
 /// Brings the node what it should have, for ever.
-async fn follow(agent: &mut Agent, client: Client, ready: &Arc<AtomicBool>) {
+async fn follow(agent: &mut Agent, client: Client, name: String, ready: &Arc<AtomicBool>) {
     while let Err(error) = agent.recover().await {
         tracing::error!("going on with what an earlier agent left: {error}");
         tokio::time::sleep(RECOVER_AGAIN).await;
     }
     let (tell, mut told) = watch::channel(None);
-    tokio::spawn(states(client, agent.name.clone(), tell, Arc::clone(ready)));
+    tokio::spawn(states(client, name, tell, Arc::clone(ready)));
     let (mut looked_at, mut again) = (None, Instant::now() + FAR);
     let mut count = tokio::time::interval(COUNT);
     loop {
@@ -156,7 +157,7 @@ async fn follow(agent: &mut Agent, client: Client, ready: &Arc<AtomicBool>) {
             }
         };
         let Some(state) = told.borrow_and_update().clone() else { continue };
-        if due || tells_something_else(looked_at.as_ref(), &state) {
+        if due || needs_a_look(looked_at.as_ref(), &state) {
             again = Instant::now() + agent.look(&state).await;
         }
         looked_at = Some(state);
@@ -182,7 +183,7 @@ async fn states(
             }
             Ok(Event::InitDone) => ready.store(true, Ordering::Relaxed),
             Ok(Event::Delete(_) | Event::Init) => {}
-            Err(error) => tracing::warn!("watching the node's NodeState: {error}"),
+            Err(error) => tracing::warn!("watching the node's NodeState: {}", watch_message(&error)),
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) const ENTER: &str = "enter";
 const WITHIN: Duration = Duration::from_mins(3);
 /// What to know of a unit.
 const PROPERTIES: &str =
-    "--property=LoadState,ActiveState,SubState,MainPID,InvocationID,NRestarts,FragmentPath,DropInPaths";
+    "--property=LoadState,ActiveState,MainPID,InvocationID,NRestarts,FragmentPath,DropInPaths";
 /// Where the programs of a node are.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 

@@ -15,6 +15,9 @@ use crate::transaction::{
 
 /// The services of a node.
 pub trait Machine {
+    /// What it needs to know later of services that followed.
+    type Followed;
+
     /// The unit that has the kubelet in it.
     fn kubelet_unit(&self, runtime: NodeRuntime) -> impl Future<Output = String>;
 
@@ -22,10 +25,10 @@ pub trait Machine {
     fn has_images(&self) -> bool;
 
     /// Has services follow changed files.
-    fn carry_out(&self, actions: &[Action]) -> impl Future<Output = Result<(), String>>;
+    fn carry_out(&self, actions: &[Action]) -> impl Future<Output = Result<Self::Followed, String>>;
 
-    /// Waits until what these actions restarted works, and says why if it does not.
-    fn proof(&self, actions: &[Action]) -> impl Future<Output = Result<(), String>>;
+    /// Waits until what followed works, and says why if it does not.
+    fn proof(&self, followed: Self::Followed) -> impl Future<Output = Result<(), String>>;
 }
 
 /// What became of a configuration.
@@ -104,8 +107,7 @@ async fn settle(
 ) -> Result<Option<(Option<String>, String)>, UpdateError> {
     let target = undone.configuration().map(str::to_owned);
     let why = "it did not work, and the agent was ended while it went back".to_owned();
-    follow(undone, before, why.clone(), machine).await?;
-    Ok(Some((target, why)))
+    Ok(Some((target, follow(undone, before, why, machine).await?)))
 }
 
 /// Brings a configuration to the node.
@@ -156,7 +158,7 @@ async fn prove(
 ) -> Result<Brought, UpdateError> {
     let actions = needed(applied.changed(), [applied.configuration(), before], machine).await;
     let works = match machine.carry_out(&actions).await {
-        Ok(()) => machine.proof(&actions).await,
+        Ok(followed) => machine.proof(followed).await,
         Err(why) => Err(why),
     };
     match works {
@@ -181,11 +183,12 @@ async fn follow(
     machine: &impl Machine,
 ) -> Result<String, UpdateError> {
     let actions = needed(undone.changed(), [undone.configuration(), before], machine).await;
-    if let Err(undoing) = machine.carry_out(&actions).await {
-        return Err(UpdateError::NotUndone { why, undoing });
-    }
+    let followed = match machine.carry_out(&actions).await {
+        Ok(followed) => followed,
+        Err(undoing) => return Err(UpdateError::NotUndone { why, undoing }),
+    };
     // The files are those that worked before, so there is nothing left to go back to.
-    if let Err(still) = machine.proof(&actions).await {
+    if let Err(still) = machine.proof(followed).await {
         why.push_str(&format!("; it does not work with the files of before either: {still}"));
     }
     for path in undone.kept() {
@@ -202,10 +205,7 @@ async fn needed<'p>(
     machine: &impl Machine,
 ) -> Vec<Action> {
     let changed: Vec<&str> = changed.map(NodePath::as_str).collect();
-    let is_of = |runtime: &NodeRuntime, name: &str| {
-        name.strip_prefix(runtime.name()).is_some_and(|rest| rest.starts_with('-'))
-    };
-    let of = |name: &str| NodeRuntime::ALL.into_iter().find(|runtime| is_of(runtime, name));
+    let of = |name: &str| NodeRuntime::ALL.into_iter().find(|runtime| runtime.has_configuration(name));
     let Some(runtime) = configurations.into_iter().flatten().find_map(of) else {
         return Vec::new();
     };

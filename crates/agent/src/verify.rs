@@ -54,7 +54,7 @@ pub struct Node {
 }
 
 /// The credential provider configuration that the kubelet runs with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hash {
     /// The one that it should have.
     Matches,
@@ -65,8 +65,8 @@ pub enum Hash {
         /// Its version is below 1.34, and such kubelets never show one.
         too_old: bool,
     },
-    /// It could not be asked.
-    Unreachable,
+    /// It could not be asked, and why.
+    Unreachable(String),
     /// It should have none, or nobody wants to know.
     NotExpected,
 }
@@ -142,7 +142,9 @@ pub fn judge(evidence: &Evidence) -> Verdict {
         Hash::Absent { too_old: false } => kubelet(
             "it does not show the hash of a credential provider configuration: does its unit use the flags?",
         ),
-        Hash::Unreachable | Hash::Differs => kubelet("its metrics cannot be read"),
+        Hash::Unreachable(why) => kubelet(&format!("its metrics cannot be read: {why}")),
+        // Said above.
+        Hash::Differs => kubelet("it runs with another configuration"),
     }
 }
 
@@ -180,7 +182,7 @@ mod tests {
     fn it_works_only_if_everything_says_so() {
         assert_eq!(judge(&WELL), Verdict::Works);
         for hash in [Hash::NotExpected, Hash::Absent { too_old: true }] {
-            assert_eq!(judge(&Evidence { hash, ..WELL }), Verdict::Works, "{hash:?}");
+            assert_eq!(judge(&Evidence { hash: hash.clone(), ..WELL }), Verdict::Works, "{hash:?}");
         }
         assert_eq!(judge(&Evidence { healthz: Healthz::Off, ..WELL }), Verdict::Works);
         // It exited because something else was not there yet, and then stayed.
@@ -200,7 +202,7 @@ mod tests {
             (node(false, false), "not reported"),
             (node(false, true), "not ready"),
             (Evidence { hash: Hash::Absent { too_old: false }, ..WELL }, "does its unit use the flags?"),
-            (Evidence { hash: Hash::Unreachable, ..WELL }, "metrics cannot be read"),
+            (Evidence { hash: Hash::Unreachable("403".to_owned()), ..WELL }, "metrics cannot be read: 403"),
         ] {
             waits(&evidence, Waits::Kubelet, why);
         }
@@ -209,7 +211,8 @@ mod tests {
     #[test]
     fn an_api_server_that_is_away_is_no_reason_to_roll_back_while_the_kubelet_lives() {
         // Nor can the kubelet then check the agent's token, so there are no metrics.
-        for hash in [Hash::Matches, Hash::Unreachable, Hash::NotExpected, Hash::Absent { too_old: false }] {
+        let unreachable = Hash::Unreachable("401".to_owned());
+        for hash in [Hash::Matches, unreachable, Hash::NotExpected, Hash::Absent { too_old: false }] {
             waits(&Evidence { node: None, hash, ..WELL }, Waits::ApiServer, "API server");
         }
         for evidence in [

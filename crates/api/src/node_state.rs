@@ -62,6 +62,13 @@ pub enum NodeProgress<'a> {
 }
 
 impl NodeState {
+    /// The UID of the Node that it was made for; `None` if it was made by hand.
+    #[must_use]
+    pub fn node_uid(&self) -> Option<&str> {
+        let mut owners = self.metadata.owner_references.iter().flatten();
+        owners.find(|owner| owner.kind == "Node").map(|owner| owner.uid.as_str())
+    }
+
     /// How far the node is, by its own report.
     #[must_use]
     pub fn progress(&self) -> NodeProgress<'_> {

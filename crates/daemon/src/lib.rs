@@ -3,7 +3,9 @@
 mod connect;
 mod health;
 mod log;
+mod watch;
 
 pub use connect::{ConnectError, connect, message};
 pub use health::{Health, serve};
 pub use log::{LogLevel, log};
+pub use watch::{client_error, watch_message};

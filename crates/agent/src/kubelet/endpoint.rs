@@ -32,8 +32,6 @@ const TOKEN_MAX: u64 = 64 << 10;
 /// Where the kubelet of this node listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KubeletEndpoint {
-    /// Its health check: `healthzBindAddress` and `healthzPort`, by default 127.0.0.1:10248.
-    pub healthz: SocketAddr,
     /// Its API: `port`, by default 10250, on an address that it listens on.
     pub api: SocketAddr,
     /// The file with the agent's token, which is read at each use: tokens are replaced while the agent runs.
@@ -105,18 +103,18 @@ fn what_to_do(status: u16) -> &'static str {
     }
 }
 
-impl KubeletEndpoint {
-    /// Whether the kubelet says that it is well.
-    ///
-    /// # Errors
-    /// If it does not answer.
-    pub async fn healthz(&self) -> Result<bool, EndpointError> {
-        let url = format!("http://{}/healthz", self.healthz);
-        let request = Request::get(&url).body(Empty::<Bytes>::new()).map_err(unreachable(&url))?;
-        in_time(&url, HEALTH_TIME, async { Ok(send(&url, tcp(), request).await?.status() == StatusCode::OK) })
-            .await
-    }
+/// Whether the kubelet says that it is well, at `healthzBindAddress` and `healthzPort`, by default 127.0.0.1:10248.
+///
+/// # Errors
+/// If it does not answer.
+pub async fn healthz(address: SocketAddr) -> Result<bool, EndpointError> {
+    let url = format!("http://{address}/healthz");
+    let request = Request::get(&url).body(Empty::<Bytes>::new()).map_err(unreachable(&url))?;
+    in_time(&url, HEALTH_TIME, async { Ok(send(&url, tcp(), request).await?.status() == StatusCode::OK) })
+        .await
+}
 
+impl KubeletEndpoint {
     /// The hash of the credential provider configuration that the kubelet runs with; none if it has no such metric. The token is
     /// sent only to a server with one of these certificates.
     ///

@@ -42,7 +42,7 @@ fn spec(runtime: NodeRuntime, files: &[(&str, &str)]) -> NodeConfigurationSpec {
 }
 
 fn planned(spec: &NodeConfigurationSpec, facts: &NodeFacts) -> Result<Vec<WantedFile>, PlanError> {
-    plan(spec, facts, &Programs { plugin: b"plugin".to_vec(), images: b"images".to_vec() })
+    plan(spec, facts, Programs { plugin: b"plugin".to_vec(), images: b"images".to_vec() })
 }
 
 fn paths(files: &[WantedFile]) -> Vec<&str> {
@@ -153,7 +153,7 @@ fn providers_of_others_stay() {
     assert!(!paths(&files).contains(&"/etc/eks/config.json"));
     // An older kubelet cannot read a folder.
     let files = planned(&spec(NodeRuntime::Crio, &[]), &with_ecr(33)).unwrap();
-    let merged: Value = serde_json::from_str(&text(&files, "/etc/eks/config.json")).unwrap();
+    let merged: serde_json::Value = serde_json::from_str(&text(&files, "/etc/eks/config.json")).unwrap();
     let names: Vec<_> =
         merged["providers"].as_array().unwrap().iter().map(|provider| &provider["name"]).collect();
     assert_eq!(names, ["ecr", "crio-credential-provider"]);

@@ -57,6 +57,7 @@ const TESTS: &[Test] = tests! {
         folders_that_others_use_stay,
         what_does_not_work_without_us_can_be_rolled_back,
         the_program_needs_nobody_for_it,
+        the_program_says_what_it_leaves,
         state_of_what_is_interrupted_stays;
     state:
         it_is_for_us_alone,
@@ -81,7 +82,8 @@ const TESTS: &[Test] = tests! {
     updating:
         killed_at_each_system_call_of_one_that_works,
         killed_at_each_system_call_of_one_that_does_not,
-        killed_at_each_system_call_of_taking_it_away;
+        killed_at_each_system_call_of_taking_it_away,
+        services_that_do_not_follow_back_are_told_again;
     synced:
         one_thing_is_on_disk_before_the_next_begins;
     failing:

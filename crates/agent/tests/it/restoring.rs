@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::chown;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use pullwright_agent::transaction::Error;
 
@@ -91,9 +91,32 @@ pub(crate) fn the_program_needs_nobody_for_it() {
     let hosts = file("/etc/containerd/certs.d/quay.io/hosts.toml", 0o644, "server = \"https://quay.io\"\n");
     stage.switch("containerd-0123456789", &[hosts]).unwrap();
     assert_ne!(stage.tree(), before);
-    let mut program = Command::new(env!("CARGO_BIN_EXE_pullwright-agent"));
-    let ran = program.arg("restore").arg("--root").arg(stage.root()).env_clear().output().unwrap();
+    let ran = run_program(&stage);
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     assert_eq!(stage.tree(), before);
     assert!(!stage.path(STATE).exists());
+}
+
+pub(crate) fn the_program_says_what_it_leaves() {
+    let stage = Stage::new();
+    let files = ["quay.io", "docker.io"].map(|host| {
+        file(&format!("/etc/containerd/certs.d/{host}/hosts.toml"), 0o644, "server = \"https://a.io\"\n")
+    });
+    stage.switch("containerd-0123456789", &files).unwrap();
+    stage.write("etc/containerd/certs.d/quay.io/hosts.toml", "edited", 0o644);
+    let ran = run_program(&stage);
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(1), "{said}");
+    assert!(said.contains("quay.io/hosts.toml changed since Pullwright wrote it"), "{said}");
+    assert_eq!(stage.read("etc/containerd/certs.d/quay.io/hosts.toml"), "edited");
+    assert!(!stage.path("etc/containerd/certs.d/docker.io").exists(), "all others are restored");
+    // Once nobody wants the edited file, nothing is left.
+    fs::remove_file(stage.path("etc/containerd/certs.d/quay.io/hosts.toml")).unwrap();
+    assert!(run_program(&stage).status.success());
+    assert!(!stage.path(STATE).exists());
+}
+
+fn run_program(stage: &Stage) -> Output {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_pullwright-agent"));
+    program.arg("restore").arg("--root").arg(stage.root()).env_clear().output().unwrap()
 }

@@ -38,10 +38,14 @@ fn files(name: &str) -> Vec<WantedFile> {
     ]
 }
 
-/// A systemd and a kubelet of a few lines.
+/// A systemd and a kubelet of a few lines. The file `run/deaf` makes systemd refuse everything.
 struct Services(PathBuf);
 
 impl Services {
+    fn runs_broken(&self) -> bool {
+        fs::read_to_string(self.0.join(RUNNING)).is_ok_and(|running| running == "broken")
+    }
+
     /// Copies a file, which is there as a whole or not at all, as a process has read its files or has not.
     fn copy(&self, from: &str, to: &str) -> std::io::Result<()> {
         let content = fs::read(self.0.join(from)).unwrap_or_default();
@@ -53,6 +57,8 @@ impl Services {
 }
 
 impl Machine for Services {
+    type Followed = ();
+
     async fn kubelet_unit(&self, _: NodeRuntime) -> String {
         "kubelet.service".to_owned()
     }
@@ -63,6 +69,9 @@ impl Machine for Services {
 
     async fn carry_out(&self, actions: &[Action]) -> Result<(), String> {
         for action in actions {
+            if self.0.join("run/deaf").exists() && self.runs_broken() {
+                return Err("systemd does not answer".to_owned());
+            }
             let done = match action {
                 Action::DaemonReload => self.copy(DROP_IN, LOADED),
                 Action::Restart(unit) if unit == "kubelet.service" => self.copy(LOADED, RUNNING),
@@ -73,9 +82,8 @@ impl Machine for Services {
         Ok(())
     }
 
-    async fn proof(&self, _: &[Action]) -> Result<(), String> {
-        let running = fs::read_to_string(self.0.join(RUNNING)).unwrap_or_default();
-        if running == "broken" { Err("the kubelet exits".to_owned()) } else { Ok(()) }
+    async fn proof(&self, (): ()) -> Result<(), String> {
+        if self.runs_broken() { Err("the kubelet exits".to_owned()) } else { Ok(()) }
     }
 }
 
@@ -146,4 +154,26 @@ pub(crate) fn killed_at_each_system_call_of_one_that_does_not() {
 
 pub(crate) fn killed_at_each_system_call_of_taking_it_away() {
     killed_at_each(RESTORES, &["one", ""]);
+}
+
+/// What did not work and could not be taken back is taken back later, and is not taken for something that works.
+pub(crate) fn services_that_do_not_follow_back_are_told_again() {
+    let stage = Stage::new();
+    run("one", stage.root()).unwrap();
+    fs::write(stage.path("run/deaf"), "").unwrap();
+    let services = Services(stage.root().to_owned());
+    let mut transactions = stage.open().unwrap();
+    let failed =
+        now(update::bring(&mut transactions, "crio-broken", &files("broken"), &services)).unwrap_err();
+    let told = failed.to_string();
+    assert!(told.contains("the kubelet exits") && told.contains("systemd does not answer"), "{told}");
+    assert!(
+        now(update::bring(&mut transactions, "crio-two", &files("two"), &services)).is_err(),
+        "one thing at a time"
+    );
+    fs::remove_file(stage.path("run/deaf")).unwrap();
+    let (target, _) = now(update::recover(&mut transactions, &services)).unwrap().unwrap();
+    assert_eq!(target.as_deref(), Some("crio-broken"));
+    drop(transactions);
+    check(&stage, &["one"], "told again");
 }

@@ -3,7 +3,7 @@
 //!
 //! The cases share one node, and each goes on where the one before ended.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test says no by a panic")]
+#![expect(clippy::unwrap_used, reason = "a test says no by a panic")]
 
 mod cluster;
 mod pulls;

@@ -11,4 +11,4 @@ mod unit;
 pub use command::KubeletCommand;
 pub use placement::{ConfigForm, PlacementError, ProviderPlacement, placement};
 pub use providers::{ProvidersError, merge_providers};
-pub use unit::{ServiceUnit, UnitError, flags_drop_in, starts_after};
+pub use unit::{HEADER, ServiceUnit, UnitError, flags_drop_in, starts_after};

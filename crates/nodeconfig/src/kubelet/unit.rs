@@ -6,8 +6,8 @@
 
 use thiserror::Error;
 
-/// What a drop-in of ours begins with.
-const HEADER: &str = "# Written by pullwright-agent; do not edit.";
+/// What a file begins with that the agent makes for the kubelet.
+pub const HEADER: &str = "# Written by pullwright-agent; do not edit.";
 
 /// Why flags cannot be added to a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -9,7 +9,7 @@ use kube::core::DeserializeGuard;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource};
-use pullwright_daemon::message;
+use pullwright_daemon::{client_error, watch_message};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -191,7 +191,7 @@ where
             Some(404) => return CacheState::Absent,
             Some(401 | 403) => return CacheState::Forbidden,
             _ => {
-                tracing::warn!(reason = %category(&error), kind, "the watch was interrupted: {}", text(&error));
+                tracing::warn!(reason = %category(&error), kind, "the watch was interrupted: {}", watch_message(&error));
             }
         }
     }
@@ -216,15 +216,6 @@ where
     }
 }
 
-fn client_error(error: &watcher::Error) -> Option<&kube::Error> {
-    match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => Some(error),
-        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => None,
-    }
-}
-
 fn status(error: &watcher::Error) -> Option<u16> {
     match client_error(error) {
         Some(kube::Error::Api(status)) => Some(status.code),
@@ -234,8 +225,4 @@ fn status(error: &watcher::Error) -> Option<u16> {
 
 fn category(error: &watcher::Error) -> Category {
     client_error(error).map_or(Category::ApiUnavailable, Category::of)
-}
-
-fn text(error: &watcher::Error) -> String {
-    client_error(error).map_or_else(|| error.to_string(), message)
 }

@@ -82,12 +82,11 @@ impl NodeStateFacts {
 impl From<NodeState> for NodeStateFacts {
     fn from(state: NodeState) -> Self {
         let progress = state.progress().into();
+        let node = state.node_uid().unwrap_or_default().to_owned();
         let metadata = state.metadata;
-        let owner =
-            metadata.owner_references.unwrap_or_default().into_iter().find(|owner| owner.kind == "Node");
         Self {
             name: metadata.name.unwrap_or_default(),
-            node: owner.map(|owner| owner.uid).unwrap_or_default(),
+            node,
             uid: metadata.uid.unwrap_or_default(),
             resource_version: metadata.resource_version.unwrap_or_default(),
             generation: metadata.generation.unwrap_or_default(),

@@ -53,26 +53,12 @@ pub(crate) fn pod(name: &str, account: &str, node: Option<&str>) -> Value {
 impl World {
     /// Somebody with a token of a service account. With a Pod, the token is bound to it, as those are that kubelets request.
     pub(crate) fn agent(&self, account: &str, pod: Option<&str>) -> Agent {
-        let mut arguments = vec!["create", "token", account, "--namespace", NAMESPACE];
-        if let Some(pod) = pod {
-            arguments.extend(["--bound-object-kind", "Pod", "--bound-object-name", pod]);
+        let kubeconfig = match pod {
+            Some(pod) => self.plane.pod_kubeconfig(NAMESPACE, account, pod),
+            None => self.plane.service_account_kubeconfig(NAMESPACE, account, None),
         }
-        let token = self.kubectl(&arguments);
-        self.with_token(&format!("{account}-{}", pod.unwrap_or("unbound")), token.trim())
-    }
-
-    fn with_token(&self, name: &str, token: &str) -> Agent {
-        let config = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "test",
-            "clusters": [{"name": "test", "cluster": {
-                "server": self.plane.server(), "certificate-authority": self.plane.ca(),
-            }}],
-            "users": [{"name": "test", "user": {"token": token}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-        });
-        let path = self.folder().join(format!("{name}.kubeconfig"));
-        fs::write(&path, config.to_string()).unwrap();
-        Agent { kubectl: Kubectl::new(&path), kubeconfig: path }
+        .unwrap();
+        Agent { kubectl: Kubectl::new(&kubeconfig), kubeconfig }
     }
 }
 

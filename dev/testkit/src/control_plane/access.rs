@@ -60,7 +60,7 @@ impl ControlPlane {
     pub fn pod_kubeconfig(&self, namespace: &str, account: &str, pod: &str) -> Result<PathBuf, Error> {
         let bound = ["--bound-object-kind", "Pod", "--bound-object-name", pod, "--namespace", namespace];
         let token = self.kubectl().run(&[&["create", "token", account], &bound[..]].concat())?;
-        let path = self.root.join(format!("pod-{namespace}-{pod}.kubeconfig"));
+        let path = self.root.join(format!("pod-{namespace}-{pod}-{account}.kubeconfig"));
         write_kubeconfig(&path, &self.server(), &self.ca(), &Credential::Token(token.trim().to_owned()))?;
         Ok(path)
     }

@@ -86,7 +86,7 @@ fn at(address: SocketAddr) -> (KubeletEndpoint, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
     std::fs::write(&token, format!("{TOKEN}\n")).unwrap();
-    (KubeletEndpoint { healthz: address, api: address, token }, folder)
+    (KubeletEndpoint { api: address, token }, folder)
 }
 
 fn wait<T>(call: impl Future<Output = T>) -> T {
@@ -176,11 +176,11 @@ fn a_redirect_is_not_followed_and_a_refusal_says_what_to_do() {
 fn health_is_an_answer_and_silence_is_none() {
     for (status, well) in [("200 OK", true), ("500 Internal Server Error", false), ("302 Found", false)] {
         let (address, read) = serve(None, format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok"));
-        assert_eq!(wait(at(address).0.healthz()).unwrap(), well, "{status}");
+        assert_eq!(wait(healthz(address)).unwrap(), well, "{status}");
         assert!(!read.recv().unwrap().contains("uthorization"));
     }
     let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    let error = wait(at(nobody).0.healthz()).unwrap_err();
+    let error = wait(healthz(nobody)).unwrap_err();
     assert!(
         error.to_string().starts_with(&format!("cannot ask the kubelet at http://{nobody}/healthz: ")),
         "{error}"
